@@ -308,11 +308,12 @@ export function exitCodeOf({ findings, blind }: Audit, areDaysNamed: boolean): n
   const isBlind = (finding: Finding) =>
     !isCompared(finding) && (areDaysNamed || finding.failure?.code !== 'window_closed')
   if (blind !== undefined || !findings.some(isCompared) || findings.some(isBlind)) return exitCodes.blind
-  const differs = ({ stream, file, failure, gap, unrepaired }: Finding) =>
+  // A gap counts where the API no longer lists the day, also if its files are whole.
+  const differs = ({ stream, file, gap, unrepaired }: Finding) =>
     stream?.isEqual === false ||
     file?.isEqual === false ||
     unrepaired !== undefined ||
-    (failure !== undefined && gap !== undefined)
+    (stream === undefined && gap !== undefined)
   return findings.some(differs) ? exitCodes.failed : exitCodes.done
 }
 

@@ -6,6 +6,7 @@ import type { StreamAudit } from '../../../src/maintenance/audit/audit-day.ts'
 import type { FileAudit } from '../../../src/maintenance/audit/audit-files.ts'
 import { dayOf, shiftDay } from '../../../src/domain/day.ts'
 import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
+import type { Gap } from '../../../src/domain/stream.ts'
 import { editCheckpoints } from '../../setup/stores.ts'
 import { readParts } from '../../sinks/file/samples.ts'
 import { inStore } from '../backfilling.ts'
@@ -320,6 +321,25 @@ test('a day that retention has removed is told as such, is no difference, and is
     expect(stdout).toContain('its files were removed after 30 days, at 2026-11-24T10:00:00Z.')
   }
   expect(readFileSync(html, 'utf8')).toContain('its files were removed after 30 days')
+})
+
+test('a gap of a day that the API no longer lists is a difference, also where its files are whole', async () => {
+  const shop = await shipped()
+  const fromMs = Date.parse(`${yesterday}T23:00:00Z`)
+  const gap = {
+    ...ofYesterday,
+    from: fromMs,
+    to: fromMs + 3_600_000,
+    reason: 'unreadable',
+    recordedAt: fromMs,
+  }
+  await inStore({ database: databaseOf(shop) }, ({ catalogue }) => catalogue.addGaps([gap as Gap]))
+  expect((await deep(shop)).code).toBe(0)
+  shop.simulator.set({ readableDays: 1 })
+  const gone = await deep(shop)
+  expect([gone.code, gone.report.isEqual, gone.file.isEqual], gone.stderr).toEqual([1, false, true])
+  const { code, stdout } = await shop.execute(...ofDay)
+  expect([code, stdout]).toEqual([1, expect.stringMatching(/^101 {2}gap$/m)])
 })
 
 test('without fingerprints counts and hashes are compared, also for a day that the API no longer lists', async () => {
