@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { hasPlace, heldSinks, rememberSinks, type HeldSinks } from '../assemble/held-sinks.ts'
+import { hasPlace, heldSinks, places, rememberSinks, type HeldSinks } from '../assemble/held-sinks.ts'
 import { createHolder } from '../assemble/quiet-runtime.ts'
 import { createRuntime } from '../assemble/runtime.ts'
 import { openSink } from '../assemble/shipping.ts'
@@ -87,8 +87,8 @@ async function acceptNew(config: Config, sink: SinkConfig, signal: AbortSignal):
   }
   await using work = await openWork(config, { store: 'created' }, signal)
   const held = await heldSinks(config, work.store)
-  // Only another path helps a file sink. Nothing is stored of it, so that its remedy keeps naming the old sink.
-  if (sink.type === 'file' && held.has(sink.name)) return held
+  // Only another place helps these. Nothing is stored of the sink, so that its remedy keeps naming the old one.
+  if (sink.type in places && held.has(sink.name)) return held
   await rememberSinks({ sinks: [sink] }, work.store)
   return await heldSinks({ sinks: [sink] }, work.store)
 }

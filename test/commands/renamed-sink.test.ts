@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { dayOf } from '../../src/domain/day.ts'
 import type { Status } from '../../src/status/status.ts'
 import { receiver } from '../e2e/receiver.ts'
+import { fakeKey, startFakeBucket } from '../setup/fake-bucket.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { openWorkshopWithApi } from './workshop.ts'
 
@@ -129,6 +130,20 @@ test('a file sink refuses the folder of another sink of its state, also as a new
   expect(insisted.stderr).toContain('Set another path')
   rmSync(join(folder, 'var'), { recursive: true })
   expect((await execute('run', '--once')).code).toBe(0)
+})
+
+test('an s3 sink is no new sink on the prefix of another one of its state, only on another prefix', async () => {
+  const { url } = await startFakeBucket()
+  const { configure, execute } = await openWorkshopWithApi({ days: perDay, zones: [101] }, { zones: [101] })
+  const lake = { type: 's3', bucket: 'waf', endpoint: url, ...fakeKey }
+  configure({ sinks: [{ ...lake, name: 'lake' }] })
+  expect(await execute('run', '--once')).toMatchObject({ code: 0 })
+  configure({ sinks: [{ ...lake, name: 'archive' }] })
+  const insisted = await execute('state', 'new-sink', 'archive')
+  expect(insisted).toMatchObject({ code: 1, stdout: '' })
+  expect(insisted.stderr.replaceAll(/\s+/g, ' ')).toContain('set another prefix')
+  configure({ sinks: [{ ...lake, name: 'archive', prefix: 'archive/' }] })
+  expect(await execute('run', '--once')).toMatchObject({ code: 0 })
 })
 
 test('what was only planned under a new name does not keep the old one from moving there', async () => {
