@@ -13,7 +13,9 @@ const longestPollMs = 10_000
 
 /** The receipts of bodies that a destination has queued, until it confirms that it has stored them. */
 export function createReceipts(clock: Clock, what: string) {
-  const open = new Set<number>()
+  /** Each with whether it is that of one body alone, until the wait for the first of them ends. */
+  const open = new Map<number, boolean>()
+  const isAlone = (receipt: number) => open.get(receipt) === true
   const unconfirmed = (why: string, last = '') =>
     new Failure('retry', 'timeout', `${what} ${why}${last}, so they are sent again; ${remedy}`)
 
@@ -24,9 +26,8 @@ export function createReceipts(clock: Clock, what: string) {
      * confirmed.
      */
     begin(receipt: number): boolean {
-      if (open.delete(receipt)) return false
-      open.add(receipt)
-      return true
+      open.set(receipt, !open.has(receipt))
+      return isAlone(receipt)
     },
 
     /**
@@ -35,11 +36,11 @@ export function createReceipts(clock: Clock, what: string) {
      */
     async confirm(waiting: Waiting, poll: Poll, signal: AbortSignal): Promise<void> {
       const untilMs = clock.monotonic() + confirmWithinMs
-      let left = waiting.size
+      const left = new Set(waiting.keys())
       let failure: Failure | undefined
       try {
         for (let polls = 0; ; polls++) {
-          const asked = [...waiting.keys()].filter((receipt) => open.has(receipt))
+          const asked = [...left].filter(isAlone)
           if (asked.length === 0) break
           const pauseMs = Math.min(firstPollMs * 2 ** polls, longestPollMs)
           const waitMs = Math.max(pauseMs, (failure?.details.retryAt ?? 0) - clock.now())
@@ -47,9 +48,11 @@ export function createReceipts(clock: Clock, what: string) {
             throw unconfirmed(late, failure && ` (${failure.message})`)
           await clock.sleep(waitMs, signal)
           try {
-            const stored = (await poll(asked)).filter((receipt) => open.delete(receipt))
-            for (const receipt of stored) waiting.get(receipt)?.()
-            left -= stored.length
+            for (const receipt of (await poll(asked)).filter(isAlone)) {
+              open.delete(receipt)
+              left.delete(receipt)
+              waiting.get(receipt)?.()
+            }
             failure = undefined
           } catch (error) {
             if (!isFailure(error) || (error.kind !== 'retry' && error.kind !== 'wait')) throw error
@@ -57,9 +60,9 @@ export function createReceipts(clock: Clock, what: string) {
           }
         }
       } finally {
-        for (const receipt of waiting.keys()) open.delete(receipt)
+        for (const receipt of left) open.delete(receipt)
       }
-      if (left > 0) throw unconfirmed('gave one acknowledgement id to two bodies')
+      if (left.size > 0) throw unconfirmed('gave one acknowledgement id to two bodies')
     },
   }
 }

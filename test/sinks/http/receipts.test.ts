@@ -3,6 +3,7 @@ import { systemClock } from '../../../src/clock.ts'
 import { takenOf } from '../../../src/domain/event/delivery.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import type { Clock } from '../../../src/ports/process.ts'
+import { createReceipts } from '../../../src/sinks/http/receipts.ts'
 import { buildEvents } from '../../formats/events.ts'
 import {
   answerWith,
@@ -159,6 +160,33 @@ test('an id that stands for two bodies, as after a restart of Splunk, confirms n
   expect(bodies.map(({ text }) => text)).toEqual([bodies[0]!.text, bodies[1]!.text, bodies[1]!.text])
   expect(partial?.taken).toEqual(events.slice(2))
   expect(partial?.failure?.message).toContain('gave one acknowledgement id to two bodies')
+})
+
+test('nor does one that a third body gets, as from servers that each count from 0', async () => {
+  const { sink, bodies, polled } = await acknowledging({ receiptOf: () => 7 })
+  const failure = await failureOf(deliver(sink, events))
+  expect(failure).toMatchObject({ kind: 'retry', message: expect.stringContaining('id 7') as string })
+  expect(bodies.length).toBeGreaterThan(2)
+  expect(polled).toEqual([])
+})
+
+test('an id that was confirmed is free for a body of another stream, which alone asks for it', async () => {
+  const receipts = createReceipts({ ...systemClock, sleep: () => Promise.resolve() }, 'sink s')
+  const stored: string[] = []
+  const waiting = (...ids: number[]) =>
+    new Map(ids.map((id) => [id, () => void stored.push(`of ${ids.join()}: ${id}`)]))
+  for (const id of [0, 1]) expect(receipts.begin(id)).toBe(true)
+  const asked: (readonly number[])[] = []
+  const poll = async (ids: readonly number[]) => {
+    asked.push(ids)
+    if (asked.length === 1) return [0]
+    if (asked.length === 2) expect(receipts.begin(0)).toBe(true)
+    return ids
+  }
+  await receipts.confirm(waiting(0, 1), poll, never)
+  expect(asked).toEqual([[0, 1], [1]])
+  await receipts.confirm(waiting(0), poll, never)
+  expect(stored).toEqual(['of 0,1: 0', 'of 0,1: 1', 'of 0: 0'])
 })
 
 test('what was confirmed before the next body failed counts as delivered', async () => {
