@@ -39,7 +39,7 @@ interface Read<Meant extends Verdict> {
 
 const maxAnswerBytes = 4_194_304
 
-/** The requests of one sink, each once, over connections of its own. Throws Failure (stop) for certificates. */
+/** The requests of one sink, each once, over connections of its own. Throws Failure (stop) for an invalid proxy address. */
 export function createExchanges(
   to: Destination,
   { clock, telemetry }: Pick<SinkDeps, 'clock' | 'telemetry'>,

@@ -55,7 +55,7 @@ interface Answered {
   readonly verdict: Verdict
 }
 
-/** The requests of one sink. Throws Failure (stop) for certificates. */
+/** The requests of one sink. Throws Failure (stop) for an invalid proxy address. */
 export function createRequests(settings: HttpSinkConfig, preset: Preset, deps: HttpSinkDeps) {
   const { name, compression, tls, timeoutSeconds } = settings
   const { clock, telemetry, version, random = Math.random } = deps

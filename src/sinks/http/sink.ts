@@ -13,7 +13,7 @@ import { type Evidence, Tally, UnsettledBatch } from './settle.ts'
 /**
  * Posts bodies of events to an HTTP endpoint, at least once: the same events give the same bytes and the same
  * `Idempotency-Key` on every try. A 2xx, interpreted by the preset, is the acknowledgement; where it is only a receipt,
- * its confirmation is. Batches of one delivery are sent in sequence and confirmed together, different streams in parallel. Throws Failure (stop) for certificates.
+ * its confirmation is. Batches of one delivery are sent in sequence and confirmed together, different streams in parallel. Throws Failure (stop) for an invalid proxy address.
  */
 export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Sink {
   const { format, clock } = deps
