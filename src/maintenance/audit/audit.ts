@@ -106,11 +106,19 @@ export async function auditDays(
   const atOnce = deps.deep ? mostAtOnce.deep : mostAtOnce.usual
   await fewOfAccounts(targets, atOnce, ({ zone }) => zone.account, work, leave)
   const findings: Finding[] = []
-  for (const finding of targets.flatMap((target) => found.get(target) ?? each(target))) {
-    const { zone, day, sink } = finding
-    const gap = gaps.find((one) => one.zone === zone && one.day === day && one.sink === sink)
-    const removed = deps.files.has(sink) ? (await store.ledger.read({ zone, day, sink }))?.removed : undefined
-    findings.push({ ...finding, gap, removed })
+  for (const target of targets) {
+    const own = found.get(target) ?? each(target)
+    const isCompared = own.some(({ failure }) => failure === undefined)
+    for (const finding of own) {
+      const { zone, day, sink, failure } = finding
+      const gap = gaps.find((one) => one.zone === zone && one.day === day && one.sink === sink)
+      // Where files of other sinks were compared, there is nothing to tell of one without files but a gap.
+      if (isCompared && failure !== undefined && gap === undefined) continue
+      const removed = deps.files.has(sink)
+        ? (await store.ledger.read({ zone, day, sink }))?.removed
+        : undefined
+      findings.push({ ...finding, gap, removed })
+    }
   }
   return findings
 }
@@ -156,7 +164,8 @@ async function auditTarget(target: AuditTarget, deps: AuditDeps, signal: AbortSi
     return sinks.flatMap((sink) => {
       const { audit, sides } = looked.streams.find((each) => each.audit.sink === sink) ?? {}
       const file = looked.files.get(sink)?.report
-      if (audit === undefined && file === undefined) return []
+      if (audit === undefined && file === undefined)
+        return looked.listing instanceof Error ? { ...found, sink, failure: looked.listing } : []
       const { error: unrepaired, repaired, restored, kept = 0 } = repairs.get(sink) ?? {}
       return {
         ...found,

@@ -323,23 +323,52 @@ test('a day that retention has removed is told as such, is no difference, and is
   expect(readFileSync(html, 'utf8')).toContain('its files were removed after 30 days')
 })
 
-test('a gap of a day that the API no longer lists is a difference, also where its files are whole', async () => {
-  const shop = await shipped()
+async function addGap(shop: Shop, sink: string): Promise<void> {
   const fromMs = Date.parse(`${yesterday}T23:00:00Z`)
-  const gap = {
+  const gap: Gap = {
     ...ofYesterday,
+    sink,
     from: fromMs,
     to: fromMs + 3_600_000,
     reason: 'unreadable',
     recordedAt: fromMs,
   }
-  await inStore({ database: databaseOf(shop) }, ({ catalogue }) => catalogue.addGaps([gap as Gap]))
+  await inStore({ database: databaseOf(shop) }, ({ catalogue }) => catalogue.addGaps([gap]))
+}
+
+test('a gap of a day that the API no longer lists is a difference, also where its files are whole', async () => {
+  const shop = await shipped()
+  await addGap(shop, 'archive')
   expect((await deep(shop)).code).toBe(0)
   shop.simulator.set({ readableDays: 1 })
   const gone = await deep(shop)
   expect([gone.code, gone.report.isEqual, gone.file.isEqual], gone.stderr).toEqual([1, false, true])
   const { code, stdout } = await shop.execute(...ofDay)
   expect([code, stdout]).toEqual([1, expect.stringMatching(/^101 {2}gap$/m)])
+})
+
+test('a gap of a sink without files is told beside the files of another sink', async () => {
+  const shop = await shipped()
+  const siem = { name: 'siem', type: 'http', preset: 'ndjson', url: 'http://127.0.0.1:9' }
+  shop.configure({
+    api: { baseUrl: shop.simulator.url, accessKey },
+    zones: [101],
+    sinks: [siem, { name: 'archive', type: 'file', path: join(shop.folder, 'events') }],
+  })
+  shop.simulator.set({ readableDays: 1 })
+  const whole = await shop.execute(...ofDay)
+  expect([whole.code, whole.stdout]).toEqual([
+    0,
+    expect.stringMatching(/siem {5}skipped\n.*archive {2}files ok\n/),
+  ])
+  await addGap(shop, 'siem')
+  const named = await shop.execute(...ofDay)
+  expect([named.code, named.stdout]).toEqual([
+    3,
+    expect.stringMatching(/siem {5}gap\n.*archive {2}files ok\n/),
+  ])
+  const { code, stdout } = await shop.execute('audit', '--deep', '--sink', 'siem,archive')
+  expect([code, stdout]).toEqual([1, expect.stringContaining('→ siem: a gap from')])
 })
 
 test('without fingerprints counts and hashes are compared, also for a day that the API no longer lists', async () => {
