@@ -56,12 +56,13 @@ export class SeenWindow implements Disposable {
    * with an own id counts only under that: which of the two was delivered under the id that they share is not known.
    */
   async unseenOf<Each extends Sighting>(events: readonly Each[]): Promise<Each[]> {
-    await this.#load(new Set(events.map((event) => minuteOf(event.timeMs))))
+    const minutes = new Set(events.map((event) => minuteOf(event.timeMs)))
+    await this.#load(minutes)
+    const sets = new Map([...minutes].map((minute) => [minute, [this.#minutes.get(minute)!, this.#held]]))
     const inPage = new FingerprintSet()
-    return events.filter((event) => {
-      const sets = [this.#minutes.get(minuteOf(event.timeMs))!, this.#held]
-      return !isHeldIn(sets, event) && inPage.add(event.fingerprint)
-    })
+    return events.filter(
+      (event) => !isHeldIn(sets.get(minuteOf(event.timeMs))!, event) && inPage.add(event.fingerprint),
+    )
   }
 
   /** Of packed fingerprints, by minute, those that the stream has not delivered. */
@@ -136,10 +137,16 @@ export class SeenWindow implements Disposable {
 
 /** Whether one of the sets holds the event, under either form of its id. */
 export function isHeldIn(sets: readonly FingerprintSet[], event: Sighting): boolean {
-  if (sets.some((set) => set.has(event.fingerprint))) return true
+  if (isIn(sets, event.fingerprint)) return true
   if (event.hasOwnId === true || !sets.some((set) => set.hasOwnIds)) return false
   const other = event.otherFingerprint?.()
-  return other !== undefined && sets.some((set) => set.has(other))
+  return other !== undefined && isIn(sets, other)
+}
+
+/** A loop, since it runs for each event that is read again: a callback would be an object each time. */
+function isIn(sets: readonly FingerprintSet[], fingerprint: bigint): boolean {
+  for (const set of sets) if (set.has(fingerprint)) return true
+  return false
 }
 
 export function packSightings(events: readonly Sighting[]): Map<number, Uint8Array> {

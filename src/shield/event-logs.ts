@@ -58,6 +58,7 @@ const leastOfAnEnd = 10
 /** The ends of pages, by the cursor of the page after them. */
 export class PageEnds {
   readonly #ends = new Map<string, OwnIds>()
+  #entries = 0
 
   before(listing: string, cursor: Cursor | null): OwnIds | undefined {
     return cursor === null ? undefined : this.#ends.get(`${listing} ${cursor}`)
@@ -65,13 +66,19 @@ export class PageEnds {
 
   keep(listing: string, next: Cursor, end: OwnIds): void {
     const key = `${listing} ${next}`
-    this.#ends.delete(key)
+    this.#drop(key)
     this.#ends.set(key, end)
-    let room = mostEntries
-    for (const [held, { size }] of [...this.#ends].reverse()) {
-      room -= Math.max(leastOfAnEnd, size)
-      if (room < 0) this.#ends.delete(held)
+    this.#entries += Math.max(leastOfAnEnd, end.size)
+    for (const oldest of this.#ends.keys()) {
+      if (this.#entries <= mostEntries) break
+      this.#drop(oldest)
     }
+  }
+
+  #drop(key: string): void {
+    const end = this.#ends.get(key)
+    if (end !== undefined) this.#entries -= Math.max(leastOfAnEnd, end.size)
+    this.#ends.delete(key)
   }
 }
 

@@ -11,8 +11,8 @@ export function minuteOf(timeMs: number | undefined): number {
   return timeMs === undefined ? untimedMinute : Math.floor(timeMs / 60_000)
 }
 
-/** This bit of a fingerprint is 1 for own ids and 0 for others, so a minute without own ids is known at sight. */
-const ownIdBit = 1n << 32n
+/** This bit of the high half of a fingerprint is 1 for own ids and 0 for others: a minute without any is known at sight. */
+const ownIdBit = 1
 
 export interface MinuteCount {
   readonly minute: number
@@ -52,13 +52,24 @@ export function countMinute(minute: number, bytes: Uint8Array): MinuteCount {
 /** What a set takes besides its slots. */
 const bytesPerSet = 200
 
-/** A set of fingerprints without an object for each: open addressing over one array, at most half full. */
+/** For the halves of a fingerprint. */
+const halves = new DataView(new ArrayBuffer(8))
+
+/**
+ * A set of fingerprints without an object for each: open addressing over one array, at most half full. It holds the high
+ * and the low half of each: a big integer that is read from an array is a new object.
+ */
 export class FingerprintSet {
-  #slots = new BigUint64Array(16)
+  #slots = new Uint32Array(32)
   #size = 0
   #hasOwnIds = false
   /** 0 marks a free slot, so a flag records the fingerprint 0. */
   #hasZero = false
+
+  /** `expected`: makes room for so many. */
+  constructor(expected = 0) {
+    this.#makeRoom(expected)
+  }
 
   get size(): number {
     return this.#size
@@ -74,51 +85,71 @@ export class FingerprintSet {
   }
 
   has(fingerprint: bigint): boolean {
-    if (fingerprint === 0n) return this.#hasZero
-    return this.#slots[this.#slotOf(fingerprint)] === fingerprint
+    halves.setBigUint64(0, fingerprint)
+    const [high, low] = [halves.getUint32(0), halves.getUint32(4)]
+    return high === 0 && low === 0 ? this.#hasZero : !this.#isFree(this.#slotOf(high, low))
   }
 
   /** Returns false when the set held it already. */
   add(fingerprint: bigint): boolean {
-    if (this.has(fingerprint)) return false
-    this.#size++
-    if (fingerprint === 0n) {
-      this.#hasZero = true
-      return true
-    }
-    if ((fingerprint & ownIdBit) !== 0n) this.#hasOwnIds = true
-    if (this.#size * 2 > this.#slots.length) this.#grow(this.#slots.length * 2)
-    this.#slots[this.#slotOf(fingerprint)] = fingerprint
-    return true
+    halves.setBigUint64(0, fingerprint)
+    return this.#add(halves.getUint32(0), halves.getUint32(4))
   }
 
   addPacked(bytes: Uint8Array): void {
-    let slots = this.#slots.length
-    while (slots < (this.#size + bytes.byteLength / 8) * 2) slots *= 2
-    if (slots > this.#slots.length) this.#grow(slots)
-    for (const fingerprint of unpackFingerprints(bytes)) this.add(fingerprint)
+    this.#makeRoom(this.#size + bytes.byteLength / 8)
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    for (let offset = 0; offset + 8 <= bytes.byteLength; offset += 8)
+      this.#add(view.getUint32(offset), view.getUint32(offset + 4))
   }
 
   /** In no order. */
   *[Symbol.iterator](): Generator<bigint> {
     if (this.#hasZero) yield 0n
-    for (const fingerprint of this.#slots) if (fingerprint !== 0n) yield fingerprint
+    for (let slot = 0; slot < this.#slots.length; slot += 2)
+      if (!this.#isFree(slot)) yield (BigInt(this.#slots[slot]!) << 32n) | BigInt(this.#slots[slot + 1]!)
   }
 
-  #slotOf(fingerprint: bigint): number {
-    const mask = this.#slots.length - 1
-    let index = Number(fingerprint & 0x7fff_ffffn) & mask
-    for (;;) {
-      const held = this.#slots[index]
-      if (held === 0n || held === fingerprint) return index
-      index = (index + 1) & mask
+  #add(high: number, low: number): boolean {
+    if (high === 0 && low === 0) {
+      if (this.#hasZero) return false
+      this.#hasZero = true
+    } else {
+      if (!this.#isFree(this.#slotOf(high, low))) return false
+      this.#makeRoom(this.#size + 1)
+      this.#put(high, low)
+      if ((high & ownIdBit) !== 0) this.#hasOwnIds = true
     }
+    this.#size++
+    return true
   }
 
-  #grow(slots: number): void {
+  /** That of the fingerprint, or the free one for it. */
+  #slotOf(high: number, low: number): number {
+    const slots = this.#slots
+    const mask = slots.length - 2
+    let slot = (low << 1) & mask
+    while (!(slots[slot] === high && slots[slot + 1] === low) && !this.#isFree(slot)) slot = (slot + 2) & mask
+    return slot
+  }
+
+  #isFree(slot: number): boolean {
+    return this.#slots[slot] === 0 && this.#slots[slot + 1] === 0
+  }
+
+  #put(high: number, low: number): void {
+    const slot = this.#slotOf(high, low)
+    this.#slots[slot] = high
+    this.#slots[slot + 1] = low
+  }
+
+  #makeRoom(fingerprints: number): void {
     const old = this.#slots
-    this.#slots = new BigUint64Array(slots)
-    for (const fingerprint of old)
-      if (fingerprint !== 0n) this.#slots[this.#slotOf(fingerprint)] = fingerprint
+    let { length } = old
+    while (length < fingerprints * 4) length *= 2
+    if (length === old.length) return
+    this.#slots = new Uint32Array(length)
+    for (let slot = 0; slot < old.length; slot += 2)
+      if (old[slot] !== 0 || old[slot + 1] !== 0) this.#put(old[slot]!, old[slot + 1]!)
   }
 }

@@ -57,7 +57,7 @@ function ownIdIn(entry: Json, id: string): string {
 }
 
 function repeatedIn(identities: readonly EntryIdentity[], before: OwnIds): Set<bigint> {
-  const once = new FingerprintSet()
+  const once = new FingerprintSet(identities.length)
   const repeated = new Set<bigint>()
   for (const { fingerprint } of identities)
     if (!once.add(fingerprint) || before.has(fingerprint)) repeated.add(fingerprint)
