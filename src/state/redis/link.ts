@@ -37,6 +37,8 @@ export function createLink(servers: RedisServers, clock: Clock) {
       // Reads a changed password again; a client keeps the one that it was created with.
       if (!isRefusal(error) || closed.aborted) return
       if (servers.password?.reread() !== true) return wake()
+      // What was refused is not the password of now: what waits tries once more with that.
+      lastError = undefined
       made.disconnect()
       client = connect()
     }

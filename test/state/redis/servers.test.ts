@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
@@ -156,9 +157,17 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     const admin = clientOf(own.url.replace('redis://', 'redis://:first@'))
     await admin.config('SET', 'requirepass', 'second')
     writeFileSync(file, 'second')
-    // Connections that were let in stay until they break.
+    // Connections that were let in stay until they break; readings that wait meanwhile fail no more than later ones.
     await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
-    expect(await store.ledger.commit(buildCommit(stream, fence, 0))).toBe('done')
+    const ended = new AbortController()
+    const committed = store.ledger.commit(buildCommit(stream, fence, 0)).finally(() => ended.abort())
+    const waiting: Promise<unknown>[] = []
+    while (!ended.signal.aborted) {
+      waiting.push(store.catalogue.sinks())
+      await setImmediate()
+    }
+    expect(await committed).toBe('done')
+    await Promise.all(waiting)
   })
 
   it('that is full refuses whole commits, and accepts them when there is space', async () => {
