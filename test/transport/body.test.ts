@@ -115,3 +115,17 @@ it('ends at once on a stop', async () => {
   listener = (_, response) => response.write('begun', () => stop.abort())
   await expect(read(1e6, stop.signal)).rejects.toMatchObject({ kind: 'cancelled' })
 })
+
+it.each(['identity', 'gzip'])(
+  'ends at its time limit where a body (%s) stops in the middle',
+  async (encoding) => {
+    listener = (_, response) => {
+      response.setHeader('content-encoding', encoding)
+      response.write(gzipSync(text).subarray(0, 50))
+    }
+    await expect(read(1e6, AbortSignal.timeout(100))).rejects.toMatchObject({
+      code: 'timeout',
+      kind: 'retry',
+    })
+  },
+)
