@@ -62,9 +62,8 @@ export interface DeliveryOutcome {
 
 /**
  * The only path from a delivery to the store: commits in one step what the sink has taken, refused and skipped, as
- * `settle` says. When
- * the delivery failed part way, or the store has no room for its dead letters, commits what is certain, so that no
- * retry delivers it again, and returns the failure for the caller to throw.
+ * `settle` says. When the delivery failed part way, or the store has no room for its dead letters, commits what is
+ * certain, so that no retry delivers it again, and returns the failure for the caller to throw.
  */
 export async function commitDelivery<
   Settled extends { readonly next: Checkpoint; readonly extras: CommitExtras },

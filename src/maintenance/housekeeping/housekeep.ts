@@ -193,7 +193,7 @@ export function createDayRemoval(deps: RemovalDeps): (signal: AbortSignal) => Pr
   }
 }
 
-/** Undefined where later parts were committed since: then it is a stored day as any other. */
+/** The limit for which the removal of a day has begun; undefined where none has, or parts were committed since. */
 function begunIn(checkpoint: Checkpoint | undefined): ReachedLimit | undefined {
   return checkpoint?.committed.length === 0 ? checkpoint.removed : undefined
 }
