@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { Observations } from '../../src/shield/probe/read-listings.ts'
 import type { FaultRule } from '../../src/simulator/faults.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -155,12 +156,13 @@ test.each<[string, string, Record<string, RegExp>, object?]>([
     },
   ],
   [
-    'old days without events, and several kinds of ids, logs and times',
-    '--old-days empty --change-entries mixed-logs,mixed-times,poor-ids',
+    'old days without events, masked addresses, and several kinds of ids, logs and times',
+    '--old-days empty --change-entries mixed-logs,mixed-times,poor-ids,masked-addresses',
     {
       'readable days': /^at least 3; from \d{4}-\d\d-\d\d on back answered without events$/,
       log: /^(?=.*object \d)(?=.*plain text \d)(?=.*null \d)(?=.*text of JSON \d)/,
       timestamps: /^(?=.*seconds \d)(?=.*ms \d)(?=.*µs \d)(?=.*ns \d)(?=.*text \d)(?=.*none \d)/,
+      addresses: /^masked in [1-9]\d* of /,
       ids: /^missing in [1-9]\d* of .*, repeated in [1-9]\d* of /,
     },
   ],
@@ -181,4 +183,11 @@ test.each<[string, string, Record<string, RegExp>, object?]>([
   const { found, ...rest } = await probed(file, options.startsWith('--token') ? '0.02' : '0.005')
   for (const [point, pattern] of Object.entries(expected)) expect(found[point]).toMatch(pattern)
   expect(rest.settings).toEqual(settings)
+})
+
+test('counts every form of an address that is not whole, and ids that are numbers', () => {
+  const { entries } = new Observations()
+  const addresses = ['198.51.100.*', '198.51.100.x', '198.51.100.0/24', '2001:db8::*', '2001:db8::', '', 7]
+  for (const [index, RemoteIp] of addresses.entries()) entries.add({ logId: index % 5, log: { RemoteIp } })
+  expect(entries).toMatchObject({ masked: 4, withoutId: 0, repeatedIds: 2 })
 })

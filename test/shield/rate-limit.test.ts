@@ -146,6 +146,7 @@ describe('the answer', () => {
     ['a rule inside a framework result', 202, { ...accepted, value: { id: 7 } }, { outcome: 'updated' }],
     ['an error envelope', 200, { id: 0, errorResponse: refusal }, { code: 'rejected' }],
     ['an error inside a framework result', 202, { ...accepted, value: refusal }, { code: 'rejected' }],
+    ['an envelope in a value', 202, { value: { id: 7, errorResponse: refusal } }, { code: 'rejected' }],
     ['a framework result of an error', 202, { ...accepted, statusCode: 401 }, { code: 'unauthorised' }],
     ['an empty rule', 202, { id: 0, ruleName: null }, { code: 'rejected' }],
     ['nothing', 202, {}, { code: 'bad_body' }],

@@ -97,12 +97,14 @@ interface ApiError {
 const none: ApiError = { message: '', errorKey: '', status: undefined, isDeclared: false }
 
 /**
- * Reads every known error shape: the envelopes `errorResponse` and `error`, the `value` of a framework's result, or the
- * body itself. An envelope with neither a message nor a key nor a status of an error is an empty default, not a failure.
+ * Reads every known error shape: the envelopes `errorResponse` and `error`, the `value` of a framework's result, which
+ * holds any of them, or the body itself. An envelope with neither a message nor a key nor a status of an error is an
+ * empty default, not a failure.
  */
 function apiErrorOf(body: unknown): ApiError {
   if (!isObject(body)) return none
-  const inner = isFrameworkResult(body) ? [body['value']] : []
+  const { value } = body
+  const inner = isObject(value) ? [value['errorResponse'], value['error'], value] : []
   const held = [body['errorResponse'], body['error'], ...inner].map(errorIn)
   return held.find(({ isDeclared }) => isDeclared) ?? errorIn(body)
 }
@@ -127,9 +129,11 @@ function errorIn(held: unknown): ApiError {
   return { message, errorKey, status, isDeclared }
 }
 
-/** A result object that the API's framework wrote out whole, such as AcceptedResult. */
+const resultFields = ['location', 'value', 'formatters', 'contentTypes', 'declaredType']
+
+/** A result object that the API's framework wrote out, such as AcceptedResult. */
 function isFrameworkResult(body: JsonObject): boolean {
-  return Object.hasOwn(body, 'formatters') && Object.hasOwn(body, 'contentTypes')
+  return resultFields.some((field) => Object.hasOwn(body, field))
 }
 
 const mostTexts = 10

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { isIP } from 'node:net'
 import { dayOf, shiftDay, type Day } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
@@ -219,6 +220,7 @@ class EntryTally {
   /** Without a `logId`; with one that another entry of the probe has, too. */
   withoutId = 0
   repeatedIds = 0
+  /** With an address that is not a whole one, such as 198.51.100.* or 2001:db8::/32. */
   masked = 0
   /** Kinds of `log`, units of `timestamp`, and names that no format knows, each with its count. */
   readonly logs = new Map<string, number>()
@@ -233,9 +235,9 @@ class EntryTally {
     this.largest = Math.max(this.largest, size)
     if (!isObject(entry)) return note(this.unknown, 'an entry that is no object')
     const { logId, timestamp, log, labels } = entry
-    if (typeof logId !== 'string' || logId === '') this.withoutId++
-    else if (this.#ids.has(logId)) this.repeatedIds++
-    else this.#ids.add(logId)
+    if (typeof logId !== 'number' && (typeof logId !== 'string' || logId === '')) this.withoutId++
+    else if (this.#ids.has(String(logId))) this.repeatedIds++
+    else this.#ids.add(String(logId))
     note(this.units, unitOf(timestamp))
     const decoded = typeof log === 'string' ? parsedJson(log) : log
     note(this.logs, kindOf(log, decoded))
@@ -243,7 +245,7 @@ class EntryTally {
     this.#name('label', labels)
     this.#name('field of log', decoded)
     const address = isObject(decoded) ? decoded['RemoteIp'] : undefined
-    if (typeof address === 'string' && address.endsWith('*')) this.masked++
+    if (typeof address === 'string' && address !== '' && isIP(address) === 0) this.masked++
   }
 
   #name(what: keyof typeof known, of: unknown): void {

@@ -1,14 +1,20 @@
+import { parsedJson } from '../../domain/text/decode.ts'
+import { isObject, type Json, type JsonObject } from '../../domain/text/json.ts'
 import { hashOf } from './hash.ts'
 
 interface Entry {
   logId: string
   timestamp: unknown
-  log: unknown
+  log: Json
   labels: Record<string, string>
 }
 
-function inLog(entry: Entry, change: (log: Record<string, unknown>) => object): Entry {
-  return { ...entry, log: JSON.stringify(change(JSON.parse(String(entry.log)) as Record<string, unknown>)) }
+/** Changes a log in the form that it has: a text stays a text. One that is no object stays as it is. */
+function inLog(entry: Entry, change: (log: JsonObject) => JsonObject): Entry {
+  const { log } = entry
+  if (typeof log !== 'string') return isObject(log) ? { ...entry, log: change(log) } : entry
+  const decoded = parsedJson(log)
+  return isObject(decoded) ? { ...entry, log: JSON.stringify(change(decoded)) } : entry
 }
 
 /**
@@ -22,8 +28,10 @@ export const entryChanges = {
     labels: { ...entry.labels, newLabel: 'x' },
   }),
   'mixed-logs': (entry, dice) => {
-    const kinds = [entry.log, JSON.parse(String(entry.log)), 'no JSON', null]
-    return { ...entry, log: kinds[dice % kinds.length] as unknown }
+    const { log } = entry
+    const decoded = typeof log === 'string' ? (parsedJson(log) ?? null) : log
+    const kinds = [log, decoded, 'no JSON', null]
+    return { ...entry, log: kinds[dice % kinds.length]! }
   },
   'mixed-times': ({ timestamp: ms, ...entry }, dice) => {
     const numbers = [1e-3, 1, 1e3, 1e6].map((unit) => Number(ms) * unit)
@@ -36,10 +44,12 @@ export const entryChanges = {
 
 export type EntryChange = keyof typeof entryChanges
 
-/** The JSON of an entry with these changes, in their order. */
+/** The JSON of an entry with these changes, in their order, each once. */
 export function changedEntry(json: string, names: readonly EntryChange[]): string {
   if (names.length === 0) return json
   const entry = JSON.parse(json) as Entry
   const dice = hashOf(entry.logId)
-  return JSON.stringify(names.reduce((changed, name) => entryChanges[name](changed, dice), entry))
+  return JSON.stringify(
+    [...new Set(names)].reduce((changed, name) => entryChanges[name](changed, dice), entry),
+  )
 }

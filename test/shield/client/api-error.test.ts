@@ -42,6 +42,13 @@ describe('the body decides before the status', () => {
     ['a problem', { title: 'Not Found', status: 404 }, 'rejected'],
     ['a status alone', { statusCode: 401 }, 'unauthorised'],
     ['a status in an envelope', { error: { success: false, message: 'm', statusCode: 503 } }, 'server_error'],
+    ['an error in the value of a result', { value: { success: false, message: 'no' } }, 'rejected'],
+    ['an envelope in it', { value: { id: 7, ...error('', 'no') } }, 'rejected'],
+    ['an envelope `error` in it', { location: null, value: { error: { errorKey: zoneKey } } }, 'zone_gone'],
+    ['an envelope without a text in it', { value: { id: 7, ...error(null, null) } }, undefined],
+    ['an envelope of success in it', { value: { id: 7, ...error('key', 'all good', true) } }, undefined],
+    ['a problem in it', { value: { title: 'Not Found', status: 404 }, statusCode: 202 }, 'rejected'],
+    ['a result of an error', { value: null, statusCode: 404 }, 'rejected'],
     ['no status in an envelope', { ...page, errorResponse: { statusCode: 0, success: false } }, undefined],
   ])('%s: %j is %s', (_, body, code, statuses = [200, 202]) => {
     for (const status of statuses) expect(failureOf(status, body, context)?.code).toBe(code)
