@@ -1,4 +1,4 @@
-import type { Json } from './json.ts'
+import { isObject, type Json } from './json.ts'
 
 // Text from outside that may not be what it seems: undefined in place of an error.
 
@@ -8,6 +8,47 @@ export function parsedJson(text: string): Json | undefined {
   } catch {
     return undefined
   }
+}
+
+/**
+ * As `parsedJson`, for an object or a list, with each number as it was received: one that JavaScript would write
+ * differently is an `ExactNumber`. Only text with such a number takes the time for it, about three times as long. A whole
+ * number under `timestamp` that is a time stays a plain one however it was written: most pages hold no other numbers,
+ * and are not searched.
+ */
+export function exactJson(text: string): Json | undefined {
+  const value = parsedJson(text)
+  try {
+    return hasNumbers(value) && mayBeInexact.test(text) ? (JSON.parse(text, asReceived) as Json) : value
+  } catch {
+    // Thousands of levels, which end the recursion; numbers are rounded there.
+    return value
+  }
+}
+
+/** A number with 16 digits, a fraction or an exponent, or -0; now and then a part of a text that looks like one. */
+const mayBeInexact =
+  /[:,[](?=[-\s\d])\s*(?:-0\s*[,\]}]|-?(?:\d{16}|\d+(?:\.\d+(?:[eE][+-]?\d+)?|[eE][+-]?\d+)\s*[,\]}]))/
+
+function asReceived(key: string, value: unknown, { source }: { readonly source?: string }): unknown {
+  if (typeof value !== 'number' || source === undefined || isPlainTime(key, value)) return value
+  return String(value) === source ? value : JSON.rawJSON(source)
+}
+
+/** Besides timestamps. */
+function hasNumbers(value: Json | undefined): boolean {
+  if (typeof value === 'number') return true
+  if (Array.isArray(value)) return value.some(hasNumbers)
+  if (!isObject(value)) return false
+  for (const key in value) {
+    const held = value[key]
+    if (typeof held !== 'string' && hasNumbers(held) && !isPlainTime(key, held)) return true
+  }
+  return false
+}
+
+function isPlainTime(key: string, value: unknown): boolean {
+  return key === 'timestamp' && Number.isSafeInteger(value) && Number(value) >= 1e8
 }
 
 export function percentDecoded(text: string): string | undefined {

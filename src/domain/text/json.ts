@@ -1,10 +1,31 @@
+declare global {
+  interface JSON {
+    parse(text: string, reviver: Reviver): unknown
+    rawJSON(text: string): ExactNumber
+    isRawJSON(value: unknown): value is ExactNumber
+  }
+}
+
+type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
+
+/** A number that JavaScript would not write as it was received. `JSON.stringify` writes this text. */
+export interface ExactNumber {
+  readonly rawJSON: string
+}
+
 /** JSON values as received. Keys such as `__proto__` are plain data in them. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+export type Json =
+  null | boolean | number | string | ExactNumber | readonly Json[] | { readonly [key: string]: Json }
 export type JsonObject = { readonly [key: string]: Json }
 
 /** True for a JSON object. A value parsed from JSON text holds JSON values only. */
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
+}
+
+/** True for `12345678901234567890`, `1e400`, `-0`, `1.0` and others that JavaScript would write differently. */
+export function isExactNumber(value: unknown): value is ExactNumber {
+  return JSON.isRawJSON(value)
 }
 
 /**
@@ -61,7 +82,8 @@ function deepJsonText(root: unknown): string {
 }
 
 function pieceOf(value: unknown): Piece {
-  return typeof value === 'object' && value !== null ? value : (JSON.stringify(value) ?? 'null')
+  const isNested = typeof value === 'object' && value !== null && !isExactNumber(value)
+  return isNested ? value : (JSON.stringify(value) ?? 'null')
 }
 
 /** One level of an object or a list. */

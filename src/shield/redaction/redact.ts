@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { isIP } from 'node:net'
 import { percentDecoded } from '../../domain/text/decode.ts'
-import { isObject, jsonText, type Json, type JsonObject } from '../../domain/text/json.ts'
+import { isExactNumber, isObject, jsonText, type Json, type JsonObject } from '../../domain/text/json.ts'
 import type { Secret } from '../../domain/text/secret.ts'
 
 export interface RedactionSettings {
@@ -58,7 +58,7 @@ export function createRedactor(redaction: Redaction): Redactor {
 
   function redactValue(value: Json, found: Found, level: number): Json {
     if (typeof value === 'string') return redactQuery(value, query, found)
-    if (typeof value !== 'object' || value === null) return value
+    if (typeof value !== 'object' || value === null || isExactNumber(value)) return value
     if (level === mostLevels) return redactPlain(jsonText(value), found)
     if (!isObject(value)) return mapItems(value, (item) => redactValue(item, found, level + 1))
     const name = value['Name'] ?? value['name']
@@ -149,7 +149,7 @@ function rulesOf(settings: RedactionSettings): (name: string) => Rule | undefine
 
 function maskFound(value: Json, routes: readonly (readonly [string, string])[], key = ''): Json {
   if (typeof value === 'string') return ownWords.has(key) ? value : replaceAll(value, routes)
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || isExactNumber(value)) return value
   if (!isObject(value)) return mapItems(value, (item) => maskFound(item, routes))
   return mapMembers(value, (name, held) => maskFound(held, routes, name))
 }
