@@ -5,7 +5,7 @@ import type { Waits } from './promises.ts'
 /** Transient failures are retried soon; failures that will repeat, and those that a person must fix, slowly. */
 const backoffs: Record<Failure['kind'], { readonly firstMs: number; readonly mostMs: number }> = {
   retry: { firstMs: 2_000, mostMs: 60_000 },
-  wait: { firstMs: 1_000, mostMs: 60_000 },
+  wait: { firstMs: 2_000, mostMs: 60_000 },
   refuse: { firstMs: 30_000, mostMs: 3_600_000 },
   stop: { firstMs: 15_000, mostMs: 300_000 },
   cancelled: { firstMs: 0, mostMs: 0 },
@@ -60,6 +60,8 @@ export function troubleAfterPage(before: Trouble | undefined): Trouble | undefin
 }
 
 const mostFailures = 4
+/** Of a destination that names its times, each of which it makes longer where it is asked too early. */
+const mostWaits = 12
 /** A destination that asks for a longer wait than this is tried by the next run. */
 const longestWaitMs = 60_000
 
@@ -68,10 +70,11 @@ const longestWaitMs = 60_000
  * failure is not transient, there were too many, or the wait would be too long.
  */
 export function shortRetryMs(failure: unknown, failures: number, nowMs: number): number | undefined {
-  if (!isFailure(failure) || failures >= mostFailures) return undefined
+  if (!isFailure(failure)) return undefined
   const { kind, code, details } = failure
+  if (failures >= (kind === 'wait' ? mostWaits : mostFailures)) return undefined
   const isPassing = kind === 'retry' || kind === 'wait' || code === 'cursor_expired'
-  const waitMs = Math.max((details.retryAt ?? 0) - nowMs, 500 * 2 ** failures)
+  const waitMs = Math.max((details.retryAt ?? 0) - nowMs, 500 * 2 ** Math.min(failures, mostFailures))
   return isPassing && waitMs <= longestWaitMs ? waitMs : undefined
 }
 

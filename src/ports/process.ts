@@ -44,9 +44,10 @@ export interface AccountGate {
   /**
    * Resolves when a request may be sent. Waits at most about two seconds; instead of a longer wait, which would hold
    * the stream, throws Failure `throttled` (wait) with its end, or `gave_way` (cancelled) for a backfill that waits for
-   * live streams. Throws `cancelled` as soon as the signal aborts.
+   * live streams. Throws `cancelled` as soon as the signal aborts. `waitsOut` false: throws `throttled` at once where the
+   * account is paused, however shortly.
    */
-  enter(signal: AbortSignal, priority: Priority): Promise<void>
+  enter(signal: AbortSignal, priority: Priority, waitsOut?: boolean): Promise<void>
   /** A live stream of the account is read until the disposal. One that sends no request for 5 s delays no backfill. */
   liveBegins(): Disposable
   /** Lets no request of the account through before that instant (ms since the epoch). Never shortens a pause. */

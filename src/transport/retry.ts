@@ -60,6 +60,47 @@ export function retryAfterMsOf(
   return Math.round(Math.min(Math.max(waitMs, 0), maxMs))
 }
 
+/** In front of `-remaining` and `-reset`. */
+const limitPrefixes = ['ratelimit', 'x-ratelimit', 'x-rate-limit']
+
+/**
+ * Delay until a limit of requests is renewed that is used up by the headers of an answer, in ms; undefined where none is,
+ * or its renewal is not named. `isRefused`: the answer is a 429, which says so by itself where no header counts the
+ * requests that are left. Of several limits the last renewal counts; at most `maxRetryAfterMs`.
+ */
+export function limitResetMsOf(
+  answer: Pick<Answer, 'headers'>,
+  hostMs: number,
+  isRefused: boolean,
+): number | undefined {
+  const nowMs = httpDateOf(headerOf(answer, 'date')) ?? hostMs
+  const textOf = (name: string) => [answer.headers[name]].flat().join()
+  // `"default";r=0;t=30`, and `limit=10, remaining=0, reset=30` of an earlier draft, which is one limit.
+  const listed = textOf('ratelimit')
+  const limits = [
+    ...(/;\s*r=/.test(listed) ? listed.split(',') : [listed]).map((limit) => ({
+      left: /[;,\s](?:r|remaining)=(-?\d+)/.exec(` ${limit}`)?.[1],
+      reset: /[;,\s](?:t|reset)=(\d+)/.exec(` ${limit}`)?.[1],
+    })),
+    ...limitPrefixes.map((prefix) => ({
+      left: /^\s*(-?\d+)/.exec(textOf(`${prefix}-remaining`))?.[1],
+      reset: /^\s*(\d+(?:\.\d+)?)/.exec(textOf(`${prefix}-reset`))?.[1],
+    })),
+  ]
+  const waits = limits.flatMap(({ left, reset }) => {
+    const isUsedUp = left === undefined ? isRefused : Number(left) <= 0
+    return isUsedUp && reset !== undefined ? untilReset(Number(reset), nowMs) : []
+  })
+  const waitMs = Math.ceil(Math.min(Math.max(0, ...waits), maxRetryAfterMs))
+  return waitMs > 0 ? waitMs : undefined
+}
+
+/** Services name seconds, or an instant in seconds or ms since the epoch; no wait is as long as those. */
+function untilReset(value: number, nowMs: number): number {
+  if (value < 1e8) return value * 1000
+  return (value < 1e11 ? value * 1000 : value) - nowMs
+}
+
 /** The longest wait that a server may ask for. */
 export const maxRetryAfterMs = 3_600_000
 

@@ -30,6 +30,16 @@ const ofEventLogs = { operation: 'eventLogs' } as const
 
 test.each<[string, FaultRule, RegExp]>([
   [
+    'a 429 to its first request',
+    { match: ofEventLogs, fault: throttle({ retryAfter: 30 }) },
+    /^429 at request 1, at 500 a second; Retry-After: 30$/,
+  ],
+  [
+    'a 429 before it has read a page',
+    { match: ofEventLogs, every: 3, fault: throttle() },
+    /^429 at request 3, at 500 a second; Retry-After: none$/,
+  ],
+  [
     'the first 429',
     { match: ofEventLogs, every: 7, fault: throttle({ retryAfter: 30 }) },
     /^429 at request 7, at 500 a second; Retry-After: 30$/,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { backoffMs, httpDateOf, retryAfterMsOf } from '../../src/transport/retry.ts'
+import { backoffMs, httpDateOf, limitResetMsOf, retryAfterMsOf } from '../../src/transport/retry.ts'
 
 const hour = 3_600_000
 const instant = Date.parse('1994-11-06T08:49:37Z')
@@ -50,6 +50,49 @@ describe('Retry-After', () => {
         expect(waitMs === undefined || (waitMs >= 0 && waitMs <= maxMs)).toBe(true)
       }),
     )
+  })
+})
+
+describe('a limit of requests', () => {
+  const seconds = instant / 1000
+  it.each<[string, Record<string, string>, number | undefined]>([
+    ['the list of the IETF', { ratelimit: '"default";r=0;t=30' }, 30_000],
+    ['one of several that is used up', { ratelimit: '"burst";r=5;t=60, "day";r=0;t=40;pk=:dA==:' }, 40_000],
+    ['an earlier draft', { ratelimit: 'limit=100, remaining=0, reset=50' }, 50_000],
+    ['fields of their own', { 'ratelimit-remaining': '0', 'ratelimit-reset': '7' }, 7_000],
+    ['seconds', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '0.5' }, 500],
+    [
+      'seconds of the epoch',
+      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(seconds + 9) },
+      9_000,
+    ],
+    ['ms of the epoch', { 'x-rate-limit-remaining': '0', 'x-rate-limit-reset': String(instant + 9) }, 9],
+    ['more than an hour', { 'x-ratelimit-remaining': '-1', 'x-ratelimit-reset': '9'.repeat(30) }, hour],
+    [
+      'a renewal that is past',
+      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(seconds - 9) },
+      undefined,
+    ],
+    ['a renewal at once', { ratelimit: '"default";r=0;t=0' }, undefined],
+    ['no renewal', { ratelimit: '"default";r=0', 'ratelimit-remaining': '0' }, undefined],
+    ['what is no number', { 'ratelimit-remaining': '0', 'ratelimit-reset': 'NaN' }, undefined],
+    [
+      'requests that are left',
+      { ratelimit: '"default";r=1;t=30', 'ratelimit-remaining': '1', 'ratelimit-reset': '9' },
+      undefined,
+    ],
+  ])('is read from %s', (_, headers, expected) => {
+    const date = new Date(instant).toUTCString()
+    expect(limitResetMsOf({ headers: { ...headers, date } }, instant + hour, false)).toBe(expected)
+    expect(limitResetMsOf({ headers }, instant, true)).toBe(expected)
+  })
+
+  it('is used up by a 429, unless requests are left', () => {
+    const headers = { 'x-ratelimit-reset': '30' }
+    expect([true, false].map((isRefused) => limitResetMsOf({ headers }, instant, isRefused))).toEqual([
+      30_000,
+      undefined,
+    ])
   })
 })
 

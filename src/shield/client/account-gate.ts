@@ -45,11 +45,11 @@ export function createGate(
     return { [Symbol.dispose]: () => void liveStreams-- }
   }
 
-  async function enter(signal: AbortSignal, priority: Priority): Promise<void> {
+  async function enter(signal: AbortSignal, priority: Priority, waitsOut = true): Promise<void> {
     const isLive = priority === 'live'
     if (isLive) liveWaiting++
     try {
-      await pass(signal, isLive)
+      await pass(signal, isLive, waitsOut)
     } finally {
       if (isLive) liveWaiting--
     }
@@ -58,7 +58,7 @@ export function createGate(
   }
 
   /** No turn of the loop begins after the deadline and waits. */
-  async function pass(signal: AbortSignal, isLive: boolean): Promise<void> {
+  async function pass(signal: AbortSignal, isLive: boolean, waitsOut: boolean): Promise<void> {
     const deadlineMs = clock.monotonic() + longestWaitMs
     let goesFirst = isLive
     for (;;) {
@@ -76,7 +76,8 @@ export function createGate(
       const asked = { longestWaitMs: Math.max(0, deadlineMs - nowMs), mayWait: goesFirst }
       const [what, ms] = await ask(asked)
       if (what === 'full') throw throttled('its limit of requests per second is reached', ms)
-      if (what === 'paused' && nowMs + ms > deadlineMs) throw throttled('the API asked for a pause', ms)
+      if (what === 'paused' && (!waitsOut || nowMs + ms > deadlineMs))
+        throw throttled('the API asked for a pause', ms)
       if (what === 'pass' && ms === 0) return
       // A timer may fire slightly early by this clock.
       await clock.sleep(Math.max(1, ms), signal)

@@ -14,6 +14,7 @@ import {
   backoff,
   backoffMs,
   httpDateOf,
+  limitResetMsOf,
   mostTries,
   retryAfterMsOf,
   tryWindowMs,
@@ -67,8 +68,9 @@ export function createShieldClient(options: ShieldClientOptions) {
   let connections = createDispatcher(options)
   /** The API's clock minus this host's, by the latest answer that told it. */
   let latestOffsetMs = 0
-  /** Consecutive answers with 429. */
-  let throttledInRow = 0
+  /** Pauses in a row without a good answer between them, and when the latest one began, by the monotonic clock. */
+  let pausesInRow = 0
+  let pausedAtMs = -Infinity
 
   /** Memory for an answer, by the sizes of the account's last pages. Waits for it; throws `no_room` with `ifRoom`. */
   function reserve(
@@ -132,25 +134,28 @@ export function createShieldClient(options: ShieldClientOptions) {
 
   async function sendWithTries<T>(memory: Reservation, call: Call<T>, signal: AbortSignal) {
     const beganMs = clock.monotonic()
+    // A stream gives its place back: streams of other accounts wait for places too.
+    const waitsOut = call.page?.sink === undefined
     for (let tries = 1; ; tries++) {
       const key = accessKey.reveal()
+      let sentMs = -Infinity
       try {
-        await gate.enter(signal, call.page?.priority ?? 'live')
+        await gate.enter(signal, call.page?.priority ?? 'live', waitsOut)
+        sentMs = clock.monotonic()
         const answer = await ask(call, key, memory, signal)
-        throttledInRow = 0
+        pausesInRow = 0
         return answer
       } catch (error) {
         const failure = networkFailure(error, what(call), signal)
         const mayRepeat = call.method === 'GET' && tries < mostTries
         if (failure.code === 'unauthorised' && hasOtherKey(key) && mayRepeat) continue
         const isThrottled = failure.code === 'throttled' && failure.kind === 'retry'
-        const met = isThrottled ? await pauseAccount(failure) : failure
+        const met = isThrottled ? await pauseAccount(failure, sentMs) : failure
         // A certificate error does not go away within seconds.
-        const isPassing = isThrottled || (met.kind === 'retry' && met.code !== 'tls')
+        const isPassing = isThrottled ? waitsOut : met.kind === 'retry' && met.code !== 'tls'
         if (!mayRepeat || !isPassing) throw met
         const { retryAt } = met.details
-        const waitMs =
-          retryAt === undefined ? backoffMs(tries - 1, backoff, random) : Math.max(0, retryAt - clock.now())
+        const waitMs = Math.max(backoffMs(tries - 1, backoff, random), (retryAt ?? 0) - clock.now())
         if (clock.monotonic() - beganMs + waitMs >= tryWindowMs)
           throw retryAt === undefined ? met : new Failure('wait', 'throttled', met.message, met.details)
         await clock.sleep(waitMs, signal)
@@ -158,10 +163,18 @@ export function createShieldClient(options: ShieldClientOptions) {
     }
   }
 
-  /** A 429 pauses the whole account, so that its other requests do not get the same answer. */
-  async function pauseAccount({ message, details }: Failure): Promise<Failure> {
-    const ownMs = Math.min(pause.maxMs, pause.baseMs * 2 ** Math.min(throttledInRow++, 10))
-    const retryAt = details.retryAt ?? clock.now() + ownMs
+  /**
+   * A 429 pauses the whole account, so that its other requests do not get the same answer: for the time that the API
+   * names, but never for less than the own pause, since some services name 0 or a time that is past. Those that were
+   * under way when the pause began do not make it longer.
+   */
+  async function pauseAccount({ message, details }: Failure, sentMs: number): Promise<Failure> {
+    if (sentMs > pausedAtMs) {
+      pausesInRow++
+      pausedAtMs = clock.monotonic()
+    }
+    const ownMs = Math.min(pause.maxMs, pause.baseMs * 2 ** Math.min(pausesInRow - 1, 10))
+    const retryAt = Math.max(details.retryAt ?? 0, clock.now() + ownMs)
     await gate.pauseUntil(retryAt)
     telemetry.emit({ name: 'ApiThrottled', account, untilMs: retryAt })
     return new Failure('wait', 'throttled', message, { ...details, retryAt })
@@ -238,7 +251,11 @@ export function createShieldClient(options: ShieldClientOptions) {
     const { unread, ...answer } = await exchange(connection, request, limits, signal)
     // An error whose body cannot be read is still an error: its status is enough.
     if (unread !== undefined && isSuccess(answer.status)) throw unread
-    const waitMs = retryAfterMsOf(answer, clock.now())
+    const resetMs = limitResetMsOf(answer, clock.now(), answer.status === 429)
+    // The API has said that it will refuse the next request.
+    if (resetMs !== undefined && answer.status !== 429) await gate.pauseUntil(clock.now() + resetMs)
+    const askedMs = retryAfterMsOf(answer, clock.now()) ?? 0
+    const waitMs = askedMs > 0 ? askedMs : resetMs
     const serverDate = httpDateOf(headerOf(answer, 'date'))
     return {
       ...answer,
@@ -282,7 +299,7 @@ export function createShieldClient(options: ShieldClientOptions) {
 /** An answer of any kind, with what it tells of the service. */
 export type Look = Awaited<ReturnType<ShieldClient['look']>>
 
-/** Pause after a 429 without Retry-After: doubled with each consecutive one. */
+/** Shortest pause after a 429: doubled with each consecutive one. */
 const pause = { baseMs: 1_000, maxMs: 60_000 }
 
 /** The outcome label under which metrics count a failed try. */

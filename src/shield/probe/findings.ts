@@ -14,6 +14,8 @@ export interface Finding {
 
 const defaultMaxPageBytes = 33_554_432
 const everySeconds = 30
+/** The probe ended before. */
+const notRead = 'not read'
 
 export function findingsOf(seen: Observations, requestsPerSecond: number): Finding[] {
   const { walks, yesterday, firstPages, answers, headers, entries } = seen
@@ -31,25 +33,22 @@ export function findingsOf(seen: Observations, requestsPerSecond: number): Findi
     {
       point: 'first page',
       assumed: 'omit works',
-      found: firstPages
-        .map(({ form, failure, status }) => `${form} ${failure ? `is refused (${status})` : 'works'}`)
-        .join(', '),
+      found:
+        firstPages
+          .map(({ form, failure, status }) => `${form} ${failure ? `is refused (${status})` : 'works'}`)
+          .join(', ') || notRead,
       setting: 'api.firstPage',
       value: working.includes('omit') ? undefined : working[0],
     },
     {
       point: 'page size',
       assumed: 'any, up to 32 MiB',
-      found: `${sizesOf(pages)}; the largest has ${largest} bytes`,
+      found: pages.length === 0 ? notRead : `${sizesOf(pages)}; the largest has ${largest} bytes`,
       setting: 'api.maxPageBytes',
       value: largest * 4 > defaultMaxPageBytes ? 2 ** Math.ceil(Math.log2(largest * 4)) : undefined,
     },
-    { point: 'events of today', assumed: 'any number', found: sizeOf(walks.at(-1)!) },
-    {
-      point: 'events of yesterday',
-      assumed: 'any number',
-      found: yesterday ? sizeOf(yesterday) : 'not read',
-    },
+    { point: 'events of today', assumed: 'any number', found: sizeOf(walks.at(-1)) },
+    { point: 'events of yesterday', assumed: 'any number', found: sizeOf(yesterday) },
     { point: 'order', assumed: 'unknown; each stream finds out', found: orderOf(all) },
     {
       point: 'new events turn up',
@@ -139,7 +138,9 @@ function sizesOf(pages: Pages): string {
   return `one page of ${counted(Math.max(0, ...pages.map(({ keys }) => keys.length)), 'event')}`
 }
 
-function sizeOf({ pages, isWhole }: Walk): string {
+function sizeOf(walk: Walk | undefined): string {
+  if (walk === undefined) return notRead
+  const { pages, isWhole } = walk
   const events = pages.flatMap(({ keys }) => keys).length
   return `${isWhole ? '' : 'at least '}${counted(events, 'event')} on ${counted(pages.length, 'page')}`
 }
@@ -193,6 +194,7 @@ function lastTokenOf(walks: readonly Walk[]): string {
 }
 
 function alphabetOf(pages: Pages): string {
+  if (pages.length === 0) return notRead
   const texts = pages.flatMap(({ more, token }) => (more && typeof token === 'string' ? [token] : []))
   if (texts.length === 0) return 'a day has one page'
   const signs = [...new Set(texts.join('').replaceAll(/[a-z\d]/gi, ''))].slice(0, 20)
@@ -201,7 +203,8 @@ function alphabetOf(pages: Pages): string {
 }
 
 /** As pages that were read again show it. */
-function lifeOf({ rereads }: Observations): string {
+function lifeOf({ rereads, walks }: Observations): string {
+  if (walks.length === 0) return notRead
   const later = rereads.filter(({ page }) => page === 'later')
   if (later.length === 0) return 'a day has one page'
   const { refused = [], accepted = [] } = Object.groupBy(later, ({ answer }) =>
@@ -229,7 +232,7 @@ function readableDays({ days }: Observations): Finding {
   return {
     point: 'readable days',
     assumed: '3, today included',
-    found: told.filter(Boolean).join('; '),
+    found: days.length === 0 ? notRead : told.filter(Boolean).join('; '),
     setting: 'poll.readableDays',
     value: differs ? readable : undefined,
   }

@@ -88,7 +88,7 @@ const rereadFirstMs = 30_000
 /**
  * Reads the listings of a zone: the forms of the first page, today and yesterday, pages once more, older days, then
  * today again and again for the minutes. Ends early, with what it has seen by then, at a 429, a stop, and a request
- * without an answer. Throws Failure where no form of the first page is answered.
+ * without an answer. Throws Failure where no form of the first page is answered, except for a 429.
  */
 export async function readListings(
   { zone, minutes, requestsPerSecond, firstPage }: ProbeRequest,
@@ -193,7 +193,8 @@ export async function readListings(
       rereadAtMs = beganMs + (rereadAtMs - beganMs) * 2
     }
   } catch (error) {
-    if (!isFailure(error) || seen.walks.length === 0) throw error
+    const isTold = isFailure(error, 'throttled') || (isFailure(error) && seen.walks.length > 0)
+    if (!isTold) throw error
     seen.endedBy = error.code
   }
   return seen

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Daemon } from '../../../src/assemble/daemon/daemon.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
-import { daemonWith } from './daemons.ts'
+import { waitFor } from '../../setup/wait-for.ts'
+import { throttle } from '../../simulator/faults.ts'
+import { apiOf, daemonWith } from './daemons.ts'
 
 /** Its engine closes with an error. */
 function breakClose(daemon: Daemon): void {
@@ -60,4 +62,30 @@ test('a stop closes everything, also if one part fails to close', async () => {
   await next.open(never)
   await next.stop()
   expect(nextNames()).toEqual(['Started'])
+})
+
+test('an account that is always answered 429 delays no zone of another account, with one place for both', async () => {
+  const throttled = Array.from({ length: 12 }, (_, index) => 201 + index)
+  const { simulator, api } = await apiOf({ zones: [101, ...throttled], accessKey: null, days: 20 })
+  for (const zone of throttled) simulator.fail({ match: { zone }, times: Infinity, fault: throttle() })
+  const { daemon } = daemonWith({
+    api: { baseUrl: api.baseUrl },
+    zones: undefined,
+    accounts: [
+      { name: 'busy', accessKey: 'one', zones: throttled },
+      { name: 'calm', accessKey: 'other', zones: [101] },
+    ],
+    poll: { everySeconds: 0.2 },
+    workers: { streams: 1 },
+  })
+  await daemon.open(never)
+  await daemon.start()
+  const polls = () => simulator.requests.filter(({ zone }) => zone === 101).length
+  await waitFor(() => polls() >= 20, { what: () => `20 polls of the calm zone (${polls()})` })
+  // Were its pauses waited for in the place, most of its requests would follow each other.
+  const isBusy = simulator.requests.map(({ zone }) => zone !== 101)
+  const busy = isBusy.filter(Boolean).length
+  const inARow = isBusy.filter((each, index) => each && isBusy[index - 1] === true).length
+  expect(busy).toBeGreaterThan(2)
+  expect(inARow * 3).toBeLessThan(busy)
 })

@@ -130,6 +130,63 @@ describe('a 429', () => {
     ])
   })
 
+  it.each(['0', '0.001', '-1', 'NaN', 'Thu, 01 Jan 1970 00:00:00 GMT'])(
+    'with Retry-After: %s pauses for no less than one without it',
+    async (retryAfter) => {
+      const api = await answering(answer(429, '', { 'retry-after': retryAfter }))
+      const beganAt = api.clock.now()
+      await expect(api.client.send(call, never)).rejects.toMatchObject({ kind: 'wait', code: 'throttled' })
+      const pauses = named(api.internalEvents, 'ApiThrottled').map(({ untilMs }) => untilMs - beganAt)
+      expect(pauses).toEqual([1_000, 3_000, 7_000])
+    },
+  )
+
+  it('to requests that were under way together makes one pause', async () => {
+    const api = await answering(answer(429))
+    const beganAt = api.clock.now()
+    const page = { priority: 'live', sink: 'files' } as const
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 4 }, () => api.client.send({ ...call, page }, never)),
+    )
+    expect(outcomes.map(({ status }) => status)).toEqual(Array(4).fill('rejected'))
+    expect(named(api.internalEvents, 'ApiThrottled').map(({ untilMs }) => untilMs - beganAt)).toEqual(
+      Array(4).fill(1_000),
+    )
+  })
+
+  it('is told at once to a stream, which waits elsewhere', async () => {
+    const api = await answering(answer(429), good)
+    const ofStream = { ...call, page: { priority: 'live', sink: 'files' } } as const
+    const expected = { kind: 'wait', code: 'throttled', details: { retryAt: api.clock.now() + 1_000 } }
+    await expect(api.client.send(ofStream, never)).rejects.toMatchObject(expected)
+    await expect(api.client.send(ofStream, never)).rejects.toMatchObject(expected)
+    expect(api.requests.length).toBe(1)
+    await api.clock.advance(1_000)
+    await api.client.send(ofStream, never)
+  })
+
+  it('is prevented where an answer says that it would come', async () => {
+    const usedUp = answer(200, emptyPage, { ratelimit: '"default";r=0;t=30' })
+    const api = await answering(usedUp, good)
+    await api.client.send(call, never)
+    const details = { retryAt: api.clock.now() + 30_000 }
+    await expect(api.client.send(call, never)).rejects.toMatchObject({
+      kind: 'wait',
+      code: 'throttled',
+      details,
+    })
+    expect(api.requests.length).toBe(1)
+    expect(named(api.internalEvents, 'ApiThrottled')).toEqual([])
+    await api.clock.advance(30_000)
+    await api.client.send(call, never)
+  })
+
+  it('names its wait by the renewal of a limit too', async () => {
+    const api = await answering(answer(429, '', { 'retry-after': '0', 'x-ratelimit-reset': '40' }))
+    const details = { retryAt: api.clock.now() + 40_000 }
+    await expect(api.client.send(call, never)).rejects.toMatchObject({ kind: 'wait', details })
+  })
+
   it('with a long wait pauses the whole account, and no request waits for it', async () => {
     const api = await answering(answer(429, '', { 'retry-after': '120' }))
     const retryAt = api.clock.now() + 120_000
