@@ -16,6 +16,8 @@ export type Fault =
       readonly message?: string
       readonly more?: string
       readonly headers?: Record<string, string>
+      /** The object is written, in spite of the error. */
+      readonly isWritten?: boolean
     }
   /** The object is written; the connection is closed without an answer. */
   | 'lost answer'
@@ -89,7 +91,9 @@ export async function startFakeBucket({
           ...headers,
         },
       )
-    if (typeof fault === 'object' && 'status' in fault) return fail(fault.status, fault.code ?? '', fault)
+    const error = typeof fault === 'object' && 'status' in fault ? fault : undefined
+    const failing = () => fail(error!.status, error!.code ?? '', error)
+    if (error !== undefined && error.isWritten !== true) return failing()
     if (request.headers['x-amz-content-sha256'] !== sha256(body))
       return fail(400, 'XAmzContentSHA256Mismatch')
     if (sentSignature(request) !== signatureOf(request, body, secret()))
@@ -130,6 +134,7 @@ export async function startFakeBucket({
     const contentType = request.headers['content-type'] ?? ''
     fake.objects.set(got.key, { body, contentType, metadata: Object.fromEntries(metadata) })
     if (fault === 'lost answer') return void request.socket.destroy()
+    if (error !== undefined) return failing()
     end(200, '', { etag: '"etag"' })
   }
 

@@ -3,8 +3,8 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   if (name.length > 100) return undefined
   const all = [...known]
   let best: string | undefined
-  // Fewer than all letters: a name with none in common is not meant.
-  let least = Math.min(Math.max(2, Math.floor(name.length / 3)), name.length - 1) + 1
+  // Of a short name most letters must be the same: cef is not ecs.
+  let least = Math.min(Math.max(2, Math.floor(name.length / 3)), Math.floor(name.length / 2)) + 1
   for (const candidate of all) {
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase())
     if (distance < least) [best, least] = [candidate, distance]

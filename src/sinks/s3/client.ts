@@ -54,6 +54,7 @@ export type S3Bucket = ReturnType<typeof createBucket>
 export function createBucket(settings: S3SinkConfig, deps: S3Deps) {
   const { bucket, prefix, endpoint, guarantee, storageClass, sse, kmsKeyId } = settings
   const { clock, version } = deps
+  const isOnce = guarantee === 'exactly-once'
   const base = baseOf(settings)
   const address = endpoint === null ? `s3://${bucket}/${prefix}` : `${base.href}${prefix}`
   const what = `sink ${settings.name} (${address})`
@@ -74,9 +75,12 @@ export function createBucket(settings: S3SinkConfig, deps: S3Deps) {
       try {
         return await once(request, signal)
       } catch (error) {
+        const isPut = request.method === 'PUT'
         // Whether a PUT without an answer was carried out, its caller must find out.
-        const isOpen = request.method === 'PUT' && !isFailure(error, 'server_error', 'throttled')
+        const isOpen = isPut && !isFailure(error, 'server_error', 'throttled')
         if (isOpen || !(await mayTryAgain(error, signal))) throw error
+        // One with an error may have been, too: then only its condition would keep a second one from writing.
+        if (isPut && !isOnce && (await head(request.key, signal)) !== undefined) return inDoubt
       }
     }
   }
@@ -144,6 +148,17 @@ export function createBucket(settings: S3SinkConfig, deps: S3Deps) {
     return new Failure(kind, code, `${what} answered ${status}: ${why}`)
   }
 
+  /** Undefined where no object has the key; 0 bytes where the service does not say how many. */
+  async function head(key: string, signal: AbortSignal) {
+    const answer = await ask({ method: 'HEAD', key, right: 's3:GetObject', expects: [404] }, signal)
+    if (answer.status === 404) return undefined
+    const named = Object.entries(answer.headers).flatMap(([name, value]) =>
+      name.startsWith(metadataPrefix) ? [[name.slice(metadataPrefix.length), String(value)] as const] : [],
+    )
+    const metadata: Metadata = Object.fromEntries(named)
+    return { bytes: Number(headerOf(answer, 'content-length') ?? 0), metadata }
+  }
+
   return {
     /** The bucket and prefix, for people. */
     address,
@@ -151,7 +166,7 @@ export function createBucket(settings: S3SinkConfig, deps: S3Deps) {
       const metadata = Object.entries(kind.metadata)
       const headers = {
         'content-type': kind.contentType,
-        ...(guarantee === 'exactly-once' && { 'if-none-match': '*' }),
+        ...(isOnce && { 'if-none-match': '*' }),
         ...(storageClass !== null && { 'x-amz-storage-class': storageClass }),
         ...(sse !== null && { 'x-amz-server-side-encryption': sse }),
         ...(kmsKeyId !== null && { 'x-amz-server-side-encryption-aws-kms-key-id': kmsKeyId }),
@@ -179,16 +194,7 @@ export function createBucket(settings: S3SinkConfig, deps: S3Deps) {
         throw failed(answer, 'this is not an answer of S3: check endpoint')
       return 'created'
     },
-    /** Undefined where no object has the key; 0 bytes where the service does not say how many. */
-    async head(key: string, signal: AbortSignal) {
-      const answer = await ask({ method: 'HEAD', key, right: 's3:GetObject', expects: [404] }, signal)
-      if (answer.status === 404) return undefined
-      const named = Object.entries(answer.headers).flatMap(([name, value]) =>
-        name.startsWith(metadataPrefix) ? [[name.slice(metadataPrefix.length), String(value)] as const] : [],
-      )
-      const metadata: Metadata = Object.fromEntries(named)
-      return { bytes: Number(headerOf(answer, 'content-length') ?? 0), metadata }
-    },
+    head,
     async get(key: string, signal: AbortSignal): Promise<Buffer | undefined> {
       const maxBytes = maxObjectBytes
       const request = { method: 'GET', key, right: 's3:GetObject', expects: [404], maxBytes } as const
@@ -228,6 +234,8 @@ export function createBucket(settings: S3SinkConfig, deps: S3Deps) {
 }
 
 const metadataPrefix = 'x-amz-meta-'
+/** As services answer where another write of the key is under way. */
+const inDoubt: Answer = { status: 409, headers: {}, body: Buffer.alloc(0) }
 
 function isWithoutBucket({ status, body }: Answer): boolean {
   return status === 404 && elementOf(body.toString(), 'Code') === 'NoSuchBucket'

@@ -90,7 +90,7 @@ function createDeliver(
   objects: NumberedObjects | undefined,
 ) {
   const folder = `zone=${zone}/day=${day}/`
-  /** An earlier try may have written the next object. Else a conditional write tells. */
+  /** An earlier try may have written the next object. Else a conditional write tells; without one, a try that failed. */
   let looksFirst = true
   /** Of all objects of the stream, once it is known. */
   let known: Compression | undefined
@@ -154,26 +154,19 @@ function createDeliver(
     const digest = digestOf(companion, body)
     const own = nameOf(objects, number)
     const written = { number, bytes: body.length }
-    if (!isOnce) {
-      await ensure(
-        `${prefix}${own}-${digest.slice(0, 16)}.${suffixes[compression]}`,
-        body,
-        kindOf(digest),
-        signal,
-      )
-      return written
-    }
-    const key = `${prefix}${own}.${suffixes[compression]}`
+    // Without a condition a late write of an earlier try must not find the key of other events.
+    const key = `${prefix}${own}${isOnce ? '' : `-${digest.slice(0, 16)}`}.${suffixes[compression]}`
     const companionOf = (digest: string) => `${prefix}${companionFolder}${own}-${digest}`
     const create = async (tried: number) => {
-      looksFirst = false
-      if (tried === 0) await ensure(companionOf(digest), companion, ofCompanions, signal)
+      looksFirst = !isOnce
+      if (isOnce && tried === 0) await ensure(companionOf(digest), companion, ofCompanions, signal)
       // An object cannot be taken back: a lost fence, or a store that has lost commits, must show before it is written.
       await objects.confirm()
       return await bucket.create(key, body, kindOf(digest), signal)
     }
     const found = await createOrFind(key, create, () => bucket.head(key, signal), looksFirst)
-    if (found === undefined) return written
+    if (!isOnce) looksFirst = false
+    if (found === undefined || !isOnce) return written
     const theirs = await digestIn(key, found.metadata, objects)
     if (theirs === digest) return written
     const adopted = await heldBy(key, companionOf(theirs), signal)
@@ -201,7 +194,7 @@ function createDeliver(
   /** Creates an object whose key names its content, unless it is there. */
   async function ensure(key: string, body: Buffer, kind: ObjectKind, signal: AbortSignal): Promise<void> {
     const create = () => bucket.create(key, body, kind, signal)
-    await createOrFind(key, create, () => bucket.head(key, signal))
+    await createOrFind(key, create, () => bucket.head(key, signal), guarantee === 'at-least-once')
   }
 
   /** Creates an object where its key is free. Returns what has the key, or undefined once it is created. */

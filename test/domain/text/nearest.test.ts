@@ -11,6 +11,8 @@ test.each([
   ['3', ['0', '1', '2'], undefined],
   ['ab', ['cd', 'x'], undefined],
   ['a1', ['a2'], 'a2'],
+  ['fil', ['file'], 'file'],
+  ['cef', ['native', 'ecs'], undefined],
 ])('%s of %j: %s', (name, known, found) => {
   expect(nearest(name, known)).toBe(found)
 })

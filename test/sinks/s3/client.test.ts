@@ -92,6 +92,14 @@ test.each([
   await expect(client.get('k', never)).rejects.toMatchObject({ kind: 'retry' })
 })
 
+test('without conditions, looks whether a try that failed has written before it sends another', async () => {
+  const { fake, client } = await place({ guarantee: 'at-least-once' })
+  const given: Fault[] = [{ status: 500 }, { status: 503, code: 'SlowDown', isWritten: true }]
+  fake.fault = ({ method }) => (method === 'PUT' ? given.shift() : undefined)
+  expect(await client.create('k', Buffer.from('x'), kind, never)).toBe('unknown')
+  expect(fake.requests.map(({ method }) => method)).toEqual(['PUT', 'HEAD', 'PUT', 'HEAD'])
+})
+
 test('waits as long as the service asks for, and no longer in the request', async () => {
   const { fake, client } = await place()
   fake.fault = () => ({ status: 503, code: 'SlowDown', headers: { 'retry-after': '60' } })

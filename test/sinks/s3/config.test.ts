@@ -42,7 +42,7 @@ test.each([
   [{ region: null }, 'sinks[0].region is missing; set the region of the bucket, or endpoint'],
   [{ endpoint: 's3.example' }, 'sinks[0].endpoint is not an http or https URL'],
   [{ endpoint: 'https://s3.example/?x=1' }, 'sinks[0].endpoint has a query; remove'],
-  [{ format: 'cef' }, 'sinks[0].format'],
+  [{ format: 'cef' }, 'sinks[0].format is not an allowed value; write native | raw | ecs | ocsf | otlp'],
   [
     { accessKeyId: 'a' },
     'sinks[0].secretAccessKey is missing; set accessKeyId and secretAccessKey, or neither',

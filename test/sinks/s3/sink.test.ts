@@ -246,3 +246,27 @@ it('with at-least-once, gives each object a key that names its content, so that 
   expect(keys()).toHaveLength(2)
   expect(new Set(lines().map(idOf)).size).toBe(3)
 })
+
+it('with at-least-once, sends no key twice: of a body that may be there, it looks first', async () => {
+  const { of, ledger, script, requests } = createWorld({ guarantee: 'at-least-once' })
+  const puts = () => requests.filter((each) => each.startsWith('put')).length
+  // An earlier pump has written, and ended before its commit.
+  await (await ledger.open(of())).deliver(numbered(0, 1), never())
+  const opened = await ledger.open(of())
+  await opened.deliver(numbered(0, 1), never())
+  expect(puts()).toBe(1)
+  // Its own try has written, and failed.
+  ledger.objects = 1
+  script.after = () => Promise.reject(new Failure('retry', 'timeout', 'no answer'))
+  await expect(opened.deliver(numbered(1, 2), never())).rejects.toMatchObject({ code: 'timeout' })
+  script.after = async () => true
+  requests.length = 0
+  await opened.deliver(numbered(1, 2), never())
+  ledger.objects = 2
+  await opened.deliver(numbered(2, 3), never())
+  expect(requests.map((each) => each.split(' ')[0])).toEqual(['head', 'put'])
+  // A person's trial.
+  const trial = await of().open(ledger.stream, {}, never())
+  for (let turn = 0; turn < 2; turn++) await trial.deliver(numbered(0, 1), never())
+  expect(puts()).toBe(2)
+})
