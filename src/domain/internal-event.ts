@@ -51,6 +51,8 @@ export type InternalEvent =
   | { name: 'ApiThrottled'; account: string; untilMs: number }
   | { name: 'ClockSkewMeasured'; account: string; offsetMs: number }
   | { name: 'PageFetched'; stream: Stream; priority: Priority; events: number; bytes: number }
+  /** `page`: which one, for people; `at`: the byte of the first thing that was repaired. */
+  | { name: 'PageRepaired'; zone: number; day: Day; page: string; at: number }
   | {
       name: 'LoadCommitted'
       stream: Stream

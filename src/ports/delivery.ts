@@ -1,5 +1,6 @@
 import type { Day } from '../domain/day.ts'
 import type { Cursor, Page } from '../domain/scan/page.ts'
+import type { Scan } from '../domain/scan/scan.ts'
 import type { Priority, Zone, Stream } from '../domain/stream.ts'
 import type { Delivery, CommittedPart } from '../domain/event/delivery.ts'
 import type { Event, Identity, KeptEvent } from '../domain/event/event.ts'
@@ -26,6 +27,8 @@ export interface PageRequest {
   /** Null requests the first page; the source encodes that as the API expects. */
   readonly cursor: Cursor | null
   readonly priority: Priority
+  /** The scan that wants it, as far as its pages are read, for messages; absent where none does. */
+  readonly scan?: Pick<Scan, 'pages' | 'fromStoredCursor'>
   /** The sink that the page is for: sinks share the memory for pages. Absent for none, as in an audit. */
   readonly sink?: string
   /**

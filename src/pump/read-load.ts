@@ -224,7 +224,7 @@ export function requestFor(session: Session, reading: Reading, scan: Scan): Page
   const isPolledAgain = lastFull !== undefined && (kind === 'incremental' || lastFull.pages <= 2)
   const known = reading.known.values().find(({ facts }) => facts.cursor === cursor)?.hash ?? ''
   const since = sharedSince(session, reading, scan)
-  const request = { zone, day: stream.day, cursor, priority, sink: stream.sink, ...since }
+  const request = { zone, day: stream.day, cursor, scan, priority, sink: stream.sink, ...since }
   return isPolledAgain ? { ...request, known } : request
 }
 

@@ -1,7 +1,8 @@
 import type { Day } from '../domain/day.ts'
-import type { Json } from '../domain/text/json.ts'
+import { isObject, type Json } from '../domain/text/json.ts'
 import { cancelled, Failure } from '../domain/failure.ts'
 import { orAborted } from '../domain/promises.ts'
+import { printable } from '../domain/text/terminal-text.ts'
 import type { Cursor, Page } from '../domain/scan/page.ts'
 import type { PageRequest, Source } from '../ports/delivery.ts'
 import type { Clock } from '../ports/process.ts'
@@ -92,16 +93,24 @@ export function pagePath(zone: number, day: Day, token: string, isFirst: boolean
 
 /** Without a schema: a page has thousands of entries, checked later. What `startToken` means is not documented. */
 function readPage(body: unknown) {
-  if (typeof body !== 'object' || body === null) throw badPage('it is not a JSON object')
-  const { logs, hasMoreData, continuationToken } = body as Readonly<Record<string, unknown>>
-  if (typeof hasMoreData !== 'boolean') throw badPage('hasMoreData is missing')
-  if (logs !== null && !Array.isArray(logs)) throw badPage('logs is not a list')
-  const token = Number.isSafeInteger(continuationToken) ? String(continuationToken) : continuationToken
+  if (!isObject(body)) throw badPage(`it is ${typeof body === 'string' ? 'a text' : valueText(body)}`)
+  const { logs, hasMoreData, continuationToken } = body
+  if (typeof hasMoreData !== 'boolean') throw badPage(`hasMoreData is ${valueText(hasMoreData)}`)
+  if (logs !== null && !Array.isArray(logs)) throw badPage(`logs is ${valueText(logs)}`)
+  const isNumber = typeof continuationToken === 'number' && Number.isSafeInteger(continuationToken)
+  const token = isNumber ? String(continuationToken) : continuationToken
   return {
     entries: (logs ?? []) as readonly Json[],
     more: hasMoreData,
     token: typeof token === 'string' && token !== '' ? token : undefined,
   }
+}
+
+/** `"false"`, `null`; of an object or list only what it is, since it may hold events. */
+function valueText(value: unknown): string {
+  if (value === undefined) return 'missing'
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object'
+  return printable(JSON.stringify(value), 40)
 }
 
 function badPage(why: string): Failure {

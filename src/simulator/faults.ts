@@ -100,6 +100,18 @@ export function notJson({ body = '<!doctype html><title>Sign in</title>' } = {})
   return { kind: 'notJson', answer: () => textAnswer(200, body, 'application/json; charset=utf-8') }
 }
 
+/** A page of which one entry has a raw control character and a bad escape in a text of its client. */
+export function badEscapes(): Fault {
+  return {
+    kind: 'badEscapes',
+    answer: ({ regular }) => {
+      const answer = regular()
+      const body = answer.body.toString('utf8').replace(/Message\\":\\"/, '$&\u0001\\x41 ')
+      return { ...answer, body: Buffer.from(body) }
+    },
+  }
+}
+
 /** Requests with a token. */
 export function expiredToken(): Fault {
   const answer = ({ route }: FaultContext) =>
@@ -148,6 +160,9 @@ export const scenarios: { readonly [name: string]: readonly FaultRule[] } = {
   hang: [often(13, hang())],
   'not-json': [often(7, notJson())],
   'expired-tokens': [often(5, expiredToken())],
+  // Every page: what becomes of an entry must not depend on when it is read.
+  'bad-escapes': [often(1, badEscapes())],
+  blocked: [often(9, status({ status: 403, body: '<title>Blocked by the web filter</title>' }))],
   'refused-key': [often(9, problemDetails({ status: 401 }))],
   'refused-updates': [often(1, errorKey({ errorKey: 'invalid_plan_type.rate_limit' }), 'updateRateLimit')],
   'no-figures': [

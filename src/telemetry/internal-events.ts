@@ -58,6 +58,9 @@ const figuresFadeAfterMs = 1_800_000
 /** By default no day is read for longer. */
 const longestReadMs = 5 * 86_400_000
 
+/** Of what is met now and then: an hour more than a day, so that only its beginning and its end are written. */
+const lastsADay = 25 * 3_600_000
+
 const bySink = { by: ['sink'] }
 
 /** Every internal event has a definition; the compiler reports a missing one. */
@@ -283,6 +286,14 @@ export const internalEvents: {
     meaning: 'A page of a stream was read.',
     counts: { events_fetched_total: 'events', pages_fetched_total: 1 },
     text: ({ events }) => `read ${counted(events, 'event')}`,
+  },
+  PageRepaired: {
+    level: 'warn',
+    meaning:
+      'The API wrote a page that is no JSON: raw control characters, or backslashes that begin no escape, inside its strings. shieldlog read it all the same and keeps these characters. Logged when the first such page of a zone is read, and when none was for a day.',
+    text: ({ page, at }) =>
+      `${page} is invalid JSON at byte ${at}, inside a text: shieldlog reads it all the same, and ships its events`,
+    condition: { by: ['zone'], hasEnd: true, lastsMs: lastsADay },
   },
   LoadCommitted: {
     level: 'debug',

@@ -12,7 +12,7 @@ import { type SimulatorOptions, startSimulator } from '../../src/simulator/simul
 import { noTracer } from '../fakes/no-tracer.ts'
 import { named } from '../sinks/internal-events.ts'
 import { answer, emptyPage, never, startedApi } from './shield-api.ts'
-import { defaults, entry } from './samples.ts'
+import { defaults, entry, log } from './samples.ts'
 import * as faults from '../simulator/faults.ts'
 
 const redactor = createRedactor(defaults)
@@ -102,21 +102,64 @@ describe('a page', () => {
   })
 
   it.each([
-    ['', 200],
-    ['null', 200],
-    ['[]', 200],
-    ['{}', 200],
-    ['<html>captive</html>', 200],
-    [{ logs: {}, hasMoreData: false }, 200],
-    [{ hasMoreData: false }, 200],
-    [{ logs, hasMoreData: 'false' }, 200],
-    [{ logs }, 200],
-    ['', 204],
-  ])('is not %j', async (body, status) => {
+    ['', 'empty (status 200'],
+    ['null', 'it is null'],
+    ['[]', 'it is a list'],
+    ['"secret"', 'it is a text'],
+    ['{}', 'hasMoreData is missing'],
+    ['<html>captive</html>', 'HTML: "captive" (status 200'],
+    ['{"logs":[],"hasMoreData":NaN}', `page 1 of zone 101, ${today} is invalid JSON at byte 25 of 29: NaN`],
+    [{ logs: {}, hasMoreData: false }, 'logs is an object'],
+    [{ hasMoreData: false }, 'logs is missing'],
+    [{ logs, hasMoreData: 'false' }, 'hasMoreData is "false"'],
+    [{ logs, hasMoreData: null }, 'hasMoreData is null'],
+    [{ logs }, 'hasMoreData is missing'],
+  ])('is not %j: %s', async (body, why) => {
     const { api, read } = await scripted()
-    api.reply(answer(status, body))
-    await expect(read()).rejects.toMatchObject({ kind: 'retry', code: 'bad_body' })
+    api.reply(answer(200, body))
+    const error: unknown = await read().catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ kind: 'retry', code: 'bad_body' })
+    expect(String(error)).toContain(why)
+    expect(String(error)).not.toContain('secret')
     expect(api.budget.heldBytes).toBe(0)
+  })
+
+  it('with a raw control character or a bad escape in an entry is read all the same, and named', async () => {
+    const { api, read } = await scripted()
+    const logs = [entry({ logId: 'a' }), entry({ logId: 'b', log: JSON.stringify({ ...log, Url: '/x?@' }) })]
+    const valid = JSON.stringify({ ...emptyPage, logs })
+    const ids: string[][] = []
+    for (const bad of ['\u0001', '\\x41', '\\\n']) {
+      api.reply(answer(200, valid.replace('@', bad)))
+      const cursor = bad === '\u0001' ? null : ('c' as Cursor)
+      const { events } = (await read({ cursor, scan: { pages: 2, fromStoredCursor: false } })).content()
+      ids.push(events.map(({ fingerprint }) => String(fingerprint)))
+      expect(events[1]?.request?.url).toBe(`/x?${bad}`)
+    }
+    api.reply(answer(200, valid))
+    ids.push((await read()).content().events.map(({ fingerprint }) => String(fingerprint)))
+    expect(new Set(ids.map(String)).size).toBe(1)
+    const told = named(api.internalEvents, 'PageRepaired')
+    const at = valid.indexOf('@')
+    expect(told.map((each) => [each.zone, each.page, each.at])).toEqual([
+      [101, `page 1 of zone 101, ${today}`, at],
+      [101, `page 3 of zone 101, ${today}`, at],
+      [101, `page 3 of zone 101, ${today}`, at],
+    ])
+  })
+
+  it.each([
+    [{ cursor: null }, 'page 1 of zone'],
+    [{ cursor: 'c' as Cursor }, 'a later page of zone'],
+    [{ scan: { pages: 4, fromStoredCursor: false }, cursor: 'c' as Cursor }, 'page 5 of zone'],
+    [
+      { scan: { pages: 0, fromStoredCursor: true }, cursor: 'c' as Cursor },
+      'page 1 after a stored cursor of',
+    ],
+  ])('is named by its place: %j', async (request, name) => {
+    const { api, read } = await scripted()
+    api.reply(answer(200, '{'))
+    await expect(read(request)).rejects.toThrow(name)
   })
 
   it('has an event for every entry, whatever else is in it', async () => {

@@ -1,4 +1,5 @@
 import { isObject, type Json } from './json.ts'
+import { secondReading } from './second-reading.ts'
 
 // Text from outside that may not be what it seems: undefined in place of an error.
 
@@ -49,6 +50,14 @@ function hasNumbers(value: Json | undefined): boolean {
 
 function isPlainTime(key: string, value: unknown): boolean {
   return key === 'timestamp' && Number.isSafeInteger(value) && Number(value) >= 1e8
+}
+
+/** As `parse`, also of text whose strings hold raw control characters and bad escapes. */
+export function leniently(text: string, parse: typeof parsedJson = parsedJson): Json | undefined {
+  const value = parse(text)
+  if (value !== undefined) return value
+  const reading = secondReading(text)
+  return 'json' in reading ? parse(reading.json) : undefined
 }
 
 export function percentDecoded(text: string): string | undefined {

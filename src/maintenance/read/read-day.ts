@@ -32,7 +32,7 @@ export async function* readDay(
   const start = { beganAtMs, cursor: from, overlapStartMs: null, newestAtBeginMs: null }
   let scan = beginScan({ kind: 'full', ...start })
   for (;;) {
-    const request = { zone, day, cursor: scan.cursor, priority: 'backfill' } as const
+    const request = { zone, day, cursor: scan.cursor, scan, priority: 'backfill' } as const
     const page = await fetchWithRetries(request, deps, signal)
     const at = { cursor: scan.cursor, mark: [], nowMs: beganAtMs, unseen: [], tookMs: 0 }
     const content = page.content()

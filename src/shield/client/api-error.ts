@@ -1,5 +1,4 @@
 import { Failure, type FailureCode, type FailureDetails, type FailureKind } from '../../domain/failure.ts'
-import { parsedJson } from '../../domain/text/decode.ts'
 import { isObject, type JsonObject } from '../../domain/text/json.ts'
 import type * as z from 'zod'
 
@@ -14,6 +13,8 @@ export interface AnswerContext {
   readonly keySetting: string
   /** What the answer tells in its headers. */
   readonly details: FailureDetails
+  /** What was received instead of JSON. */
+  readonly instead?: string | undefined
 }
 
 const windowKey = /^invalid_datetime_window/i
@@ -24,12 +25,16 @@ const cursorKey = /continuation|cursor|page_?token/i
 
 /**
  * Classifies an answer as a failure; returns undefined for a success. The error key decides before the rest of the
- * body, and the body before the status: the API answers errors with 202, and a day outside its window with 401.
+ * body, and the body before the status: the API answers errors with 202, and a day outside its window with 401. Of a
+ * 401 or 403 with a body that is no JSON the API knows nothing: a proxy or a filter refuses, whatever the key.
  */
 export function failureOf(httpStatus: number, body: unknown, context: AnswerContext): Failure | undefined {
   const apiError = apiErrorOf(body)
   const isSuccess = httpStatus >= 200 && httpStatus < 300
-  if (isSuccess && !apiError.isDeclared) return undefined
+  if (isSuccess && !apiError.isDeclared) {
+    if (context.instead === undefined) return undefined
+    return new Failure('retry', 'bad_body', messageOf('', apiError, context), context.details)
+  }
   const status = isSuccess ? (apiError.status ?? httpStatus) : httpStatus
   const key = apiError.errorKey
   const hasCursor = context.token !== undefined
@@ -47,6 +52,10 @@ export function failureOf(httpStatus: number, body: unknown, context: AnswerCont
     return failure('refuse', 'cursor_expired', 'the API no longer accepts the cursor')
   if (status === 429) return failure('retry', 'throttled', 'too many requests')
   if (status === 401 || status === 403) {
+    if (context.instead !== undefined) {
+      const why = `something between this host and the API answered ${status}; check proxies and web filters`
+      return failure('retry', 'rejected', why)
+    }
     const why = `the API refuses the access key (${status}); check ${context.keySetting}`
     return failure('stop', 'unauthorised', why)
   }
@@ -64,7 +73,8 @@ export function failureOf(httpStatus: number, body: unknown, context: AnswerCont
 const longestTold = 300
 
 function messageOf(why: string, { message, errorKey }: ApiError, context: AnswerContext): string {
-  const told = masked([errorKey, message].filter((part) => part !== '').join(': '), context)
+  const said = [errorKey, message].filter((part) => part !== '').join(': ')
+  const told = masked(said || (context.instead ?? ''), context)
   // The server's text may hold anything, line breaks and terminal codes included.
   const plain = told.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, longestTold)
   return [context.what, why, plain].filter((part) => part !== '').join(': ')
@@ -76,12 +86,6 @@ function masked(told: string, { key, token = '' }: AnswerContext): string {
     .filter((text) => text.length > 3)
     .flatMap((text) => [text, encodeURIComponent(text.toWellFormed())])
     .reduce((left, text) => left.replaceAll(text, '***'), told)
-}
-
-/** Parses a JSON body; undefined for anything else. Invalid UTF-8 becomes U+FFFD, so one bad byte costs no page. */
-export function parseBody(body: Buffer): unknown {
-  const text = body.toString('utf8')
-  return parsedJson(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
 }
 
 /** The error that the body of an answer describes. Every text may be empty. */

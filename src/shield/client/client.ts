@@ -8,7 +8,7 @@ import type { AccountGate, Clock, Telemetry } from '../../ports/process.ts'
 import { acceptedEncodings } from '../../transport/body.ts'
 import type { Tls } from '../../domain/tls.ts'
 import { createDispatcher } from '../../transport/dispatcher.ts'
-import { exchange, headerOf, isSuccess } from '../../transport/exchange.ts'
+import { type Answer, exchange, headerOf, isSuccess } from '../../transport/exchange.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
 import {
   backoff,
@@ -19,8 +19,9 @@ import {
   retryAfterMsOf,
   tryWindowMs,
 } from '../../transport/retry.ts'
-import { failureOf, parseBody, readAs } from './api-error.ts'
+import { failureOf, readAs } from './api-error.ts'
 import { createPageSizes, memoryOf, type PageBudget, type Reservation } from './page-budget.ts'
+import { readBody } from './read-body.ts'
 
 export interface ShieldClientOptions {
   readonly baseUrl: string
@@ -56,7 +57,7 @@ export interface Call<T> {
   /** Extracts the result from a successful answer; throws Failure `bad_body` when the body has another shape. */
   readonly read: (body: unknown) => T
   /** For a page of events; other requests have the priority `live`. */
-  readonly page?: Pick<PageRequest, 'sink' | 'ifRoom' | 'priority' | 'known' | 'whenWanted'>
+  readonly page?: Pick<PageRequest, 'sink' | 'ifRoom' | 'priority' | 'known' | 'whenWanted'> & PageName
 }
 
 export type ShieldClient = ReturnType<typeof createShieldClient>
@@ -121,15 +122,16 @@ export function createShieldClient(options: ShieldClientOptions) {
     return `${operation} of account ${account}`
   }
 
-  function judge(
-    { status, body, details }: { status: number; body: Buffer; details: FailureDetails },
-    call: Call<unknown>,
-    key: string,
-  ) {
-    const parsed = parseBody(body)
+  function judge(answer: Answer & { details: FailureDetails }, call: Call<unknown>, key: string) {
+    const { status, body, details } = answer
+    const named = call.page === undefined ? 'the answer' : pageName(call.page)
+    const { value: parsed, instead: found, repairedAt } = readBody(body, named)
+    // An error may have no body.
+    const isNone = found === undefined || (body.length === 0 && !isSuccess(status))
+    const instead = isNone ? undefined : `${found} (${senderOf(answer)})`
     const keySetting = accessKey.setting || 'api.accessKey'
-    const context = { what: what(call), key, token: call.token, keySetting, details }
-    return { parsed, failure: failureOf(status, parsed, context) }
+    const context = { what: what(call), key, token: call.token, keySetting, details, instead }
+    return { parsed, repairedAt, failure: failureOf(status, parsed, context) }
   }
 
   async function sendWithTries<T>(memory: Reservation, call: Call<T>, signal: AbortSignal) {
@@ -207,8 +209,12 @@ export function createShieldClient(options: ShieldClientOptions) {
       signal.throwIfAborted()
       let held: { readonly value: T } | undefined
       const parse = (): T => {
-        const { parsed, failure } = judge(answer, call, key)
+        const { parsed, failure, repairedAt } = judge(answer, call, key)
         if (failure !== undefined) throw failure
+        if (page !== undefined && repairedAt !== undefined) {
+          const { zone, day } = page
+          telemetry.emit({ name: 'PageRepaired', zone: zone.id, day, page: pageName(page), at: repairedAt })
+        }
         return call.read(parsed)
       }
       const value = () => (held ??= { value: parse() }).value
@@ -298,6 +304,25 @@ export function createShieldClient(options: ShieldClientOptions) {
 
 /** An answer of any kind, with what it tells of the service. */
 export type Look = Awaited<ReturnType<ShieldClient['look']>>
+
+type PageName = Pick<PageRequest, 'zone' | 'day' | 'cursor' | 'scan'>
+
+/** `page 3 of zone 101, 2026-11-28`. A scan that began at a stored cursor does not know how many pages lie before it. */
+function pageName({ zone, day, cursor, scan }: PageName): string {
+  const number = cursor === null ? 1 : scan && scan.pages + 1
+  const place =
+    number === undefined
+      ? 'a later page'
+      : `page ${number}${scan?.fromStoredCursor === true ? ' after a stored cursor' : ''}`
+  return `${place} of zone ${zone.id}, ${day}`
+}
+
+/** `status 403, text/html, server nginx`: who answered, as far as an answer says so. */
+function senderOf(answer: Answer): string {
+  const [type, server] = ['content-type', 'server'].map((name) => headerOf(answer, name)?.slice(0, 60) ?? '')
+  const told = [`status ${answer.status}`, type!.replace(/;.*/, ''), server === '' ? '' : `server ${server}`]
+  return told.filter((part) => part !== '').join(', ')
+}
 
 /** Shortest pause after a 429: doubled with each consecutive one. */
 const pause = { baseMs: 1_000, maxMs: 60_000 }

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Event, KeptEvent } from '../../domain/event/event.ts'
-import { parsedJson } from '../../domain/text/decode.ts'
+import { leniently } from '../../domain/text/decode.ts'
 import { isObject, jsonText, type Json, type JsonObject } from '../../domain/text/json.ts'
 import { identitiesOf, identityOf, withOwnId, type EntryIdentity } from './identities.ts'
 import type { Redactor } from '../redaction/redact.ts'
@@ -122,7 +122,7 @@ function countryOf(text: string | undefined): string | undefined {
 /** Decodes the `log` of an entry: the object behind its JSON text; anything else as received. */
 function decodeLog(received: Json | undefined): Json {
   if (typeof received !== 'string') return received ?? null
-  return /^\s*\{/.test(received) ? (parsedJson(received) ?? received) : received
+  return /^\s*\{/.test(received) ? (leniently(received) ?? received) : received
 }
 
 /** The log of an event, always an object: any other value is put in `text`. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type AnswerContext, failureOf, parseBody } from '../../../src/shield/client/api-error.ts'
+import { type AnswerContext, failureOf } from '../../../src/shield/client/api-error.ts'
 
 const context: AnswerContext = {
   what: 'event_logs of account main',
@@ -97,6 +97,12 @@ describe('then the status', () => {
   })
 })
 
+it.each([401, 403])('%d with a body that is no JSON is no answer of the API about the key', (status) => {
+  const stranger = { ...context, instead: 'the answer is no JSON but HTML' }
+  expect(failureOf(status, undefined, stranger)).toMatchObject({ kind: 'retry', code: 'rejected' })
+  expect(failureOf(status, undefined, withCursor)).toMatchObject({ code: 'unauthorised' })
+})
+
 describe('messages', () => {
   it.each([
     [error('some_key', 'Some text'), 'some_key: Some text'],
@@ -121,10 +127,4 @@ describe('messages', () => {
     expect(message).not.toMatch(/hunter2|\p{C}/u)
     expect(message.length).toBeLessThan(500)
   })
-})
-
-it('bodies are JSON in UTF-8, with or without a byte order mark, and one bad byte does not lose a page', () => {
-  expect(parseBody(Buffer.from('\ufeff{"a":1}'))).toEqual({ a: 1 })
-  expect(parseBody(Buffer.from([0x22, 0xff, 0x22]))).toBe('\ufffd')
-  for (const text of ['', '<html>', '{"a":', 'NaN']) expect(parseBody(Buffer.from(text))).toBeUndefined()
 })

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
+import type { Day } from '../../../src/domain/day.ts'
 import { Failure, isFailure } from '../../../src/domain/failure.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import type { Call } from '../../../src/shield/client/client.ts'
@@ -14,6 +15,8 @@ import { answer, answering, emptyPage, never, startedApi, type Reply, type Shiel
 
 const call: Call<unknown> = { operation: 'event_logs', method: 'GET', path: '/x', read: (body) => body }
 const change: Call<unknown> = { ...call, operation: 'rate_limit', method: 'PATCH', body: '{}' }
+const zone = { id: 101, name: '', account: 'main' }
+const firstPage = { zone, day: '2026-11-20' as Day, cursor: null, priority: 'live' } as const
 const cut: Reply = (response) => response.socket?.destroy()
 
 const good = answer(200, emptyPage)
@@ -144,7 +147,7 @@ describe('a 429', () => {
   it('to requests that were under way together makes one pause', async () => {
     const api = await answering(answer(429))
     const beganAt = api.clock.now()
-    const page = { priority: 'live', sink: 'files' } as const
+    const page = { ...firstPage, sink: 'files' }
     const outcomes = await Promise.allSettled(
       Array.from({ length: 4 }, () => api.client.send({ ...call, page }, never)),
     )
@@ -156,7 +159,7 @@ describe('a 429', () => {
 
   it('is told at once to a stream, which waits elsewhere', async () => {
     const api = await answering(answer(429), good)
-    const ofStream = { ...call, page: { priority: 'live', sink: 'files' } } as const
+    const ofStream = { ...call, page: { ...firstPage, sink: 'files' } }
     const expected = { kind: 'wait', code: 'throttled', details: { retryAt: api.clock.now() + 1_000 } }
     await expect(api.client.send(ofStream, never)).rejects.toMatchObject(expected)
     await expect(api.client.send(ofStream, never)).rejects.toMatchObject(expected)
@@ -264,13 +267,11 @@ test('a backfill takes a place in the rate only once it has memory, and so only 
   const gate = createGate({ account: 'main', maxRequestsPerSecond: 1 }, clock)
   const api = await startedApi({ budget, gate })
   api.reply(good)
-  const backfill: Call<unknown> = { ...call, page: { priority: 'backfill' } }
+  const page = { ...firstPage, priority: 'backfill' } as const
+  const backfill: Call<unknown> = { ...call, page }
   const held = await budget.reserve(() => 10, never)
-  await expect(
-    api.client.send({ ...call, page: { priority: 'backfill', ifRoom: true } }, never),
-  ).rejects.toMatchObject({
-    code: 'no_room',
-  })
+  const atOnce = api.client.send({ ...call, page: { ...page, ifRoom: true } }, never)
+  await expect(atOnce).rejects.toMatchObject({ code: 'no_room' })
   const waiting = api.client.send(backfill, never)
   held.release()
   // No time passes: a second place would be one a second later.
@@ -329,4 +330,33 @@ test('the message of a failure has neither key nor token, but the request id', a
   const error: unknown = await failed.catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ code: 'cursor_expired', details: { requestId: 'req-7' } })
   expect(String(error)).not.toMatch(/k-hunter2|abc/)
+})
+
+test.each([
+  [
+    answer(403, '<html>Blocked by the web filter. Reference 18.2f</html>', {
+      'content-type': 'text/html; charset=utf-8',
+      server: 'filter/2',
+    }),
+    'rejected',
+    'something between this host and the API answered 403; check proxies and web filters: the answer is no JSON but HTML: "Blocked by the web filter. Reference 18.2f" (status 403, text/html, server filter/2)',
+  ],
+  [
+    answer(401, 'sign in, k-hunter2', { 'content-type': 'text/plain' }),
+    'rejected',
+    '401; check proxies and web filters: the answer is no JSON but text: "sign in, ***" (status 401, text/plain)',
+  ],
+  [answer(401, ''), 'unauthorised', 'the API refuses the access key (401); check api.accessKey'],
+  [answer(403, { Message: 'No.' }), 'unauthorised', 'check api.accessKey: No.'],
+  [
+    answer(200, '<title>Sign in</title>', { 'content-type': 'text/html' }),
+    'bad_body',
+    'main: the answer is no JSON but HTML with the title "Sign in" (status 200, text/html)',
+  ],
+  [answer(204), 'bad_body', 'main: the answer is no JSON but empty (status 204, application/json)'],
+])('who answers in place of the API is told by status, server and title: %#', async (reply, code, text) => {
+  const api = await answering(reply)
+  const error: unknown = await api.client.read(call, never).catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ code })
+  expect(String(error)).toContain(text)
 })
