@@ -42,6 +42,15 @@ export interface Ended {
   readonly atMs: number
 }
 
+/** Scans in a row that reached the end of the listing and had met too few known events. */
+export interface Shrunken {
+  readonly scans: number
+  /** What the latest full one missed, how many in a row missed as many, and when the first of these began. */
+  readonly missing: number
+  readonly same: number
+  readonly sinceMs: number
+}
+
 export interface Counters {
   readonly pages: number
   readonly events: number
@@ -92,8 +101,22 @@ export interface Checkpoint {
   /** Newest event time delivered so far that does not lie in the future. */
   readonly newestMs?: number | undefined
   readonly storedCursors: readonly StoredCursor[]
-  /** Fingerprints (16 hex digits) of the first page of the latest complete scan, at most 32. */
+  /**
+   * Fingerprints (16 hex digits) of events, as they are listed, at most 32: the first ones of the latest complete scan,
+   * or the last ones of its last page where the listing is oldest-first.
+   */
   readonly mark: readonly string[]
+  /**
+   * How many different events the API has listed to this stream, as they are listed: those with an own id, and what came
+   * from elsewhere (an archive, a repair), are left out, since the API need not list them.
+   */
+  readonly listed: number
+  /** How many of them it lists no more, as three full scans in at least a day have shown. */
+  readonly gone?: number | undefined
+  /** How many they were before the day was made to count as not shipped; until a full scan is complete. */
+  readonly was?: number | undefined
+  /** The latest scans met fewer of them than they must. */
+  readonly shrunken?: Shrunken | undefined
   /** Events that became known since the latest complete full scan, and requests of incremental scans since then. */
   readonly newSinceFull: number
   readonly pollPagesSinceFull: number
@@ -135,6 +158,7 @@ export function newCheckpoint(stream: Stream, nowMs: number, ordering: Ordering)
     ordering,
     storedCursors: [],
     mark: [],
+    listed: 0,
     newSinceFull: 0,
     pollPagesSinceFull: 0,
     settleRepeats: 0,

@@ -81,7 +81,7 @@ export type InternalEvent =
   | { name: 'SinkHeld'; sink: string; why: string }
   | { name: 'SinkReleased'; sink: string }
   | { name: 'ScanCompleted'; stream: Stream; kind: ScanKind; pages: number; found: number; seconds: number }
-  | { name: 'ScanGuarded'; stream: Stream; guard: Guard; pages: number }
+  | { name: 'ScanGuarded'; stream: Stream; guard: Guard; why: string }
   | { name: 'CursorExpired'; stream: Stream; stored: boolean; restarts: number }
   | { name: 'OrderingChanged'; stream: Stream; from: string; to: string; why: string }
   | {

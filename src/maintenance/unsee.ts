@@ -1,7 +1,7 @@
 import type { Checkpoint, Counters } from '../domain/checkpoint.ts'
 import type { PartReport } from '../domain/audit-report.ts'
 import type { CommittedPart } from '../domain/event/delivery.ts'
-import { minuteOf } from '../domain/event/seen.ts'
+import { asListed, minuteOf } from '../domain/event/seen.ts'
 import { Failure } from '../domain/failure.ts'
 import { packSightings, seenAs, SeenWindow, type Sighting } from '../pump/seen-window.ts'
 import type { PumpDeps } from '../pump/session.ts'
@@ -25,9 +25,9 @@ export function unseeDay(
     deps,
     async ({ checkpoint, commit }) => {
       if (await ledger.isIndexDropped(on.stream)) return 'index dropped'
-      const keys = await deadLetters.keys(on.stream)
-      const seen = packSightings(keys.map(seenAs))
-      await commit(countRepair(unread(checkpoint(), keys.length)), { seen, unsee: 'all' })
+      const waiting = (await deadLetters.keys(on.stream)).map(seenAs)
+      const seen = packSightings(waiting)
+      await commit(countRepair(unread(checkpoint(), waiting)), { seen, unsee: 'all' })
       return 'done'
     },
     signal,
@@ -38,13 +38,19 @@ export function unseeDay(
  * The checkpoint as if nothing but the dead letters had been shipped. What the scans before have shown of the listing
  * stays, but not where they were: their events would otherwise count as late, or as missed by the polls.
  */
-function unread(before: Checkpoint, deadLetters: number): Checkpoint {
+function unread(before: Checkpoint, waiting: readonly Sighting[]): Checkpoint {
   const { full: _1, incremental: _2, lastFull: _3, lastIncremental: _4, ended: _5, ...rest } = before
   const { pages, events, duplicates, late } = before.counters
+  const { listed, gone = 0, was = 0 } = before
+  const deadLetters = waiting.length
   return {
     ...rest,
     storedCursors: [],
     mark: [],
+    listed: Math.min(listed, asListed(waiting)),
+    gone: undefined,
+    shrunken: undefined,
+    was: Math.max(was, listed - gone),
     newSinceFull: 0,
     pollPagesSinceFull: 0,
     settleRepeats: 0,
@@ -93,15 +99,19 @@ export function unseeLost(
       const counters = lost.length === 0 ? before.counters : withoutLost(before.counters, lost.length)
       const delivered = counters.delivered + found.length
       const left = lost.length === 0 ? before : reopened(before)
+      const listed = Math.max(0, before.listed - asListed(lost))
       const { repairedObjects = [] } = before
       const objects = {
         ...(gone.length > 0 && { repairedObjects: [...repairedObjects, ...gone] }),
         ...(isChanged && { objectBytes: sizesOf(before, parts)! }),
       }
-      await commit(countRepair({ ...left, committed, ...objects, counters: { ...counters, delivered } }), {
-        seen: packSightings(found),
-        unsee: packSightings(lost),
-      })
+      await commit(
+        countRepair({ ...left, listed, committed, ...objects, counters: { ...counters, delivered } }),
+        {
+          seen: packSightings(found),
+          unsee: packSightings(lost),
+        },
+      )
       return { unseen: lost.length, kept: found.length }
     },
     signal,

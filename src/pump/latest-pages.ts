@@ -1,5 +1,6 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { PageFacts } from '../domain/scan/page.ts'
+import type { Scan } from '../domain/scan/scan.ts'
 import { streamKey } from '../domain/stream.ts'
 
 /** A page of which every event is seen: while the answer of the API is the same, it need not be parsed again. */
@@ -7,13 +8,20 @@ export interface KnownPage {
   readonly hash: string
   /** As they are with nothing unseen. */
   readonly facts: PageFacts
-  /** The mark of the stream when they were taken. */
-  readonly mark: readonly string[]
+  /** What its scan had read by then, and had still to meet: they hold after the same only. */
+  readonly after: string
+}
+
+/** What the facts of a page depend on besides the page and what is seen. */
+export function soFar({ owed = [], last, sinceMs }: Scan): string {
+  return `${owed.join()} ${last.join()} ${sinceMs ?? ''}`
 }
 
 interface ReadPage {
   readonly hash: string | undefined
   readonly facts: PageFacts
+  /** Before the page. */
+  readonly scan: Scan
   readonly requestedAt: number
 }
 
@@ -46,17 +54,17 @@ export class LatestPages {
   }
 
   /** After a commit of these pages: every event on them is seen now. */
-  note(checkpoint: Checkpoint, read: readonly ReadPage[], mark: readonly string[]): void {
+  note(checkpoint: Checkpoint, read: readonly ReadPage[]): void {
     const last = read.at(-1)
     if (last === undefined) return
     const key = streamKey(checkpoint.stream)
     if (this.#requests.size >= mostStreams) this.#requests.clear()
     this.#requests.set(key, { of: commitOf(checkpoint), requestedAt: last.requestedAt })
-    const pages = read.flatMap(({ hash, facts }) =>
-      hash !== undefined && mayBeKnown(facts)
-        ? [{ hash, facts: { ...facts, unseen: 0, unseenTimesMs: [] }, mark }]
-        : [],
-    )
+    const pages = read.flatMap(({ hash, facts, scan }) => {
+      if (hash === undefined || !mayBeKnown(facts)) return []
+      const seen = { ...facts, unseen: 0, unseenTimesMs: [], fresh: 0, met: facts.metOnceSeen }
+      return [{ hash, facts: seen, after: soFar(scan) }]
+    })
     if (this.#pages.size >= mostKnownStreams) this.#pages.clear()
     if (pages.length > 0) this.#pages.set(key, pages.slice(-mostPages))
     else this.#pages.delete(key)

@@ -1,8 +1,10 @@
 import { settleDeadLetters, type Checkpoint } from '../domain/checkpoint.ts'
 import type { Event } from '../domain/event/event.ts'
+import { asListed } from '../domain/event/seen.ts'
+import { unreadOf } from '../domain/plan/stream-state.ts'
 import { timesOf } from '../domain/scan/page.ts'
-import { afterPart, lateBefore, withDelivery } from '../domain/scan/progress.ts'
-import type { ScanStep } from '../domain/scan/scan.ts'
+import { afterPart, isShrunkenAgain, lateBefore, withDelivery } from '../domain/scan/progress.ts'
+import { guardText, type ScanStep } from '../domain/scan/scan.ts'
 import type { Telemetry } from '../ports/process.ts'
 import { commitDelivery, deadLettersOf, type Delivered, type DeliveryOutcome } from './commit-delivery.ts'
 import type { SinkTarget } from './open-sink.ts'
@@ -28,7 +30,8 @@ export async function commitLoad(
   const before = session.checkpoint()
   const nowMs = session.now()
   const beganMs = deps.clock.monotonic()
-  const lateMs = pages[0]!.scan.kind === 'archive' ? null : lateBefore(before, policy)
+  const isArchive = pages[0]!.scan.kind === 'archive'
+  const lateMs = isArchive ? null : lateBefore(before, policy)
   const settle = (outcome: DeliveryOutcome) => {
     const events = eventsOf(outcome)
     const { done, part } = settledPages(pages, wanted, events)
@@ -50,9 +53,19 @@ export async function commitLoad(
     const open = pages[done]?.scan
     const read = open === undefined ? after : afterPart(after, open, part, policy)
     const replayed = adoption?.deadLetters ?? []
-    const next = settleDeadLetters(withDelivery(read, delivery, counts), { delivered: replayed.length })
+    // An object that an earlier try has written may hold events of pages that this load has not read.
+    const listed = read.listed + (isArchive ? 0 : asListed(sightings) - asListed(known))
+    const shipped = withDelivery({ ...read, listed }, delivery, counts)
+    const next = settleDeadLetters(shipped, { delivered: replayed.length })
     const deadLetters = deadLettersOf(session, outcome.refusals, nowMs)
-    const extras = { seen: packSightings(sightings), deadLetters, removedDeadLetters: replayed }
+    const gone = next.gone === before.gone ? undefined : unreadOf(before, 'unreadable', nowMs)
+    const extras = {
+      seen: packSightings(sightings),
+      deadLetters,
+      removedDeadLetters: replayed,
+      // What else the API has removed with the events that it lists no more is not known.
+      gaps: gone === undefined ? [] : [gone],
+    }
     return { done, counts, known, sightings, next, extras }
   }
   const { outcome, settled, failure } = await commitDelivery(session, wanted, delivery, settle)
@@ -63,6 +76,7 @@ export async function commitLoad(
     sightings,
     left.flatMap(({ unseen }) => unseen),
   )
+  for (const gap of settled.extras.gaps) telemetry.emit({ name: 'GapFound', gap })
   const last = pages[done - 1]
   if (failure === undefined && last !== undefined)
     tellChanges(telemetry, before, session.checkpoint(), last.step)
@@ -105,10 +119,13 @@ function leftOf(pages: readonly LoadPage[], settled: readonly Event[]): LoadPage
     const unseen = page.unseen.filter((event) => !known.has(event))
     const gone = page.unseen.length - unseen.length
     if (gone === 0) return page
+    const fresh = asListed(unseen)
     const facts = {
       ...page.facts,
       events: page.facts.events - gone,
       unseen: unseen.length,
+      fresh,
+      met: page.facts.met + page.facts.fresh - fresh,
       unseenTimesMs: timesOf(unseen),
     }
     const wanted = page.wanted.filter((event) => !known.has(event))
@@ -131,7 +148,8 @@ function tellChanges(telemetry: Telemetry, before: Checkpoint, after: Checkpoint
   const { kind, pages, found, tookMs } = scan
   if (end === 'complete')
     telemetry.emit({ name: 'ScanCompleted', stream, kind, pages, found, seconds: tookMs / 1000 })
-  else if (end !== 'none') telemetry.emit({ name: 'ScanGuarded', stream, guard: end, pages })
+  else if (end !== 'none' && (end !== 'listing_shrank' || isShrunkenAgain(after)))
+    telemetry.emit({ name: 'ScanGuarded', stream, guard: end, why: guardText(end, scan) })
   if (before.trouble !== undefined && trouble === undefined) {
     const { count: failures, sinceMs } = before.trouble
     telemetry.emit({

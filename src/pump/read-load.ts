@@ -1,6 +1,7 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { endOf } from '../domain/day.ts'
 import type { Event } from '../domain/event/event.ts'
+import { minuteOf, untimedMinute } from '../domain/event/seen.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { dueAt, nextDue, type Due } from '../domain/plan/due.ts'
 import { troubleOf } from '../domain/plan/plan.ts'
@@ -9,9 +10,10 @@ import { loadBytes, sliceOf } from '../domain/policy.ts'
 import { factsOf, type Page, type PageFacts } from '../domain/scan/page.ts'
 import { afterPage, scanFor } from '../domain/scan/progress.ts'
 import type { Scan, ScanStep } from '../domain/scan/scan.ts'
+import { sumOf } from '../domain/text/terminal-text.ts'
 import type { LoadBounds, PageRequest } from '../ports/delivery.ts'
 import { fetchPage, type FetchedPage, type PageAhead } from './fetch-page.ts'
-import type { KnownPage } from './latest-pages.ts'
+import { soFar, type KnownPage } from './latest-pages.ts'
 import type { SinkTarget } from './open-sink.ts'
 import type { Session } from './session.ts'
 
@@ -126,7 +128,7 @@ export async function readLoad(
   const { deps, job, now, policy } = session
   const before = session.checkpoint()
   const due = { checkpoint: before, kind: dueOf(session, before).kind, readRequest: job.readRequest }
-  const begun = takeKept(target, reading, load, scanFor(due, now(), policy))
+  const begun = takeKept(target, reading, load, await begin(session, scanFor(due, now(), policy)))
   let { scan } = begun
   // The sink may have left over events of the last page.
   if (begun.end !== 'none') return { scan, why: 'scan' }
@@ -148,6 +150,16 @@ export async function readLoad(
       return { scan, why: 'turn' }
     if (load.isFull) return { scan, why: 'full' }
   }
+}
+
+/** Takes off what was known and need not be listed any more. Only the last scan of a day asks the store for it. */
+async function begin({ deps, job }: Session, scan: Scan): Promise<Scan> {
+  const { sinceMs, pages, known } = scan
+  if (sinceMs === undefined || pages > 0) return scan
+  const fromMinute = minuteOf(sinceMs)
+  const minutes = await deps.store.ledger.minutes(job.stream)
+  const older = minutes.filter(({ minute }) => minute !== untimedMinute && minute < fromMinute)
+  return { ...scan, known: Math.max(0, known - sumOf(older, 'count')) }
 }
 
 function dueOf({ job, now, policy }: Session, checkpoint: Checkpoint): Due {
@@ -266,20 +278,20 @@ async function identify(
   session: Session,
   { seen, sink: { wants } }: SinkTarget,
   { known }: Reading,
-  { cursor }: Scan,
+  scan: Scan,
   { page, tookMs }: FetchedPage,
 ): Promise<ReadPage> {
-  const { deps, job, checkpoint, now } = session
+  const { deps, job, now } = session
   const { stream, priority } = job
   const { hash, bytes, requestedAt, release } = page
-  const { mark } = checkpoint()
+  const { cursor } = scan
   const read = { hash, bytes, requestedAt, release }
   const tell = (events: number) =>
     deps.telemetry.emit({ name: 'PageFetched', stream, priority, events, bytes })
   learnTime(session, page)
   // The same as at an earlier poll, with every event seen since then: it is not parsed.
   const same = known.get(hash ?? '')
-  if (same?.mark.join() === mark.join()) {
+  if (same?.after === soFar(scan)) {
     tell(same.facts.events)
     return { ...read, facts: { ...same.facts, cursor, tookMs }, unseen: [], wanted: [] }
   }
@@ -287,10 +299,11 @@ async function identify(
     const content = page.content()
     const { events } = content
     tell(events.length)
-    const unseen = await seen.unseenOf(events)
+    const sighted = await seen.sight(events, scan)
+    const { unseen } = sighted
     tellRepeatedIds(session, unseen)
     seen.hold(unseen)
-    const facts = factsOf(content, { cursor, mark, nowMs: now(), unseen, tookMs })
+    const facts = factsOf(content, { cursor, nowMs: now(), tookMs, owed: scan.owed ?? [] }, sighted)
     return { ...read, facts, unseen, wanted: wants === undefined ? unseen : unseen.filter(wants) }
   } catch (error) {
     release()

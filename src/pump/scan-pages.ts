@@ -2,7 +2,8 @@ import { dropScans } from '../domain/checkpoint.ts'
 import { dayOf } from '../domain/day.ts'
 import { Failure } from '../domain/failure.ts'
 import { isListingTrouble } from '../domain/retry.ts'
-import type { Scan } from '../domain/scan/scan.ts'
+import { isShrunkenAgain } from '../domain/scan/progress.ts'
+import { guardText, type Scan } from '../domain/scan/scan.ts'
 import { deliver, type Delivered } from './commit-delivery.ts'
 import { endAsExpired, endsBy, leftOut, noLongerKept } from './end-stream.ts'
 import { fetchAhead } from './fetch-page.ts'
@@ -45,14 +46,14 @@ async function shipNextLoad(session: Session, target: SinkTarget, reading: Readi
   const load = new Load(session, target.sink.load)
   try {
     const end = await readLoad(session, target, reading, load, signal)
-    await shipLoad(session, target, reading, load, end, signal)
+    const refused = await shipLoad(session, target, reading, load, end, signal)
     // What is left over of a scan that does not go on is shipped at once: nothing reads it again.
     while (end.failure !== undefined && !goesOn(end) && reading.kept.length > 0) {
       const rest = new Load(session, target.sink.load)
       takeKept(target, reading, rest, reading.kept[0]!.scan)
       await shipLoad(session, target, reading, rest, end, signal)
     }
-    return end.failure && (await afterFailure(session, end.scan, reading, end.failure))
+    return end.failure === undefined ? refused : await afterFailure(session, end.scan, reading, end.failure)
   } finally {
     const kept = new Set(reading.kept.map(({ release }) => release))
     for (const { release } of load.pages) if (!kept.has(release)) release()
@@ -73,7 +74,10 @@ const nothing: Delivered = { delivery: { refusals: [], committed: [], bytes: 0 }
  */
 const parsedAheadBytes = 1_048_576
 
-/** Delivers a load and commits it; the next page is fetched meanwhile where the scan goes on. */
+/**
+ * Delivers a load and commits it; the next page is fetched meanwhile where the scan goes on. Resolves with a failure where
+ * that has answered the read request.
+ */
 async function shipLoad(
   session: Session,
   target: SinkTarget,
@@ -81,27 +85,33 @@ async function shipLoad(
   { pages }: Load,
   end: LoadEnd,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Failure | undefined> {
   const last = pages.at(-1)
-  if (last === undefined) return
+  if (last === undefined) return undefined
   const wanted = pages.flatMap((page) => page.wanted)
   if (end.why === 'full' && (reading.sinkMoves || wanted.length === 0))
     reading.ahead ??= fetchAhead(session, requestFor(session, reading, end.scan), signal)
   const delivering = wanted.length === 0 ? nothing : deliver(session, target, wanted, signal, goesOn(end))
   if (last.bytes <= parsedAheadBytes) reading.ahead?.want()
-  const { mark } = session.checkpoint()
   reading.kept = await commitLoad(session, target, pages, wanted, await delivering)
   const done = pages.slice(0, pages.length - reading.kept.length)
-  session.deps.latestPages?.note(session.checkpoint(), done, mark)
+  session.deps.latestPages?.note(session.checkpoint(), done)
   reading.sinkMoves ||= wanted.length > 0
   const { end: guard, scan } = last.step
+  if (reading.kept.length > 0 || guard === 'none' || guard === 'complete') return undefined
+  const { job, checkpoint } = session
+  if (guard === 'listing_shrank' && !isShrunkenAgain(checkpoint())) return undefined
+  const why = guardText(guard, scan)
+  const failure = new Failure('refuse', 'scan_guarded', `${why} on ${job.stream.day}`)
   // The scan has ended at a guard, and that is committed: now the stream backs off.
-  if (reading.kept.length === 0 && guard !== 'none' && guard !== 'complete')
-    throw new Failure(
-      'refuse',
-      'scan_guarded',
-      `the listing does not end: ${guard} after ${scan.pages} pages`,
-    )
+  if (guard !== 'listing_shrank' || !isOnlyRequested(session)) throw failure
+  reading.isOver = true
+  return failure
+}
+
+/** Whether only a person wants the day: what becomes of that is no trouble of the live stream. */
+function isOnlyRequested({ job, checkpoint }: Session): boolean {
+  return job.readRequest !== undefined && (job.priority === 'backfill' || checkpoint().ended !== undefined)
 }
 
 async function afterFailure(session: Session, scan: Scan, reading: Reading, failure: Failure) {

@@ -1,5 +1,5 @@
 import type { Event, Identity } from '../domain/event/event.ts'
-import { fingerprintOf } from '../domain/event/fingerprint.ts'
+import { fingerprintOf, listedFingerprint } from '../domain/event/fingerprint.ts'
 import {
   FingerprintSet,
   minuteOf,
@@ -50,19 +50,42 @@ export class SeenWindow implements Disposable {
     memory.bytes += this.#held.bytes
   }
 
-  /**
-   * The events of a page that the stream neither has delivered nor holds, each once. An event without an own id counts as
-   * delivered under its own id too: another page showed it beside the entry with which it shares id and time. An event
-   * with an own id counts only under that: which of the two was delivered under the id that they share is not known.
-   */
+  /** The events of a page that the stream neither has delivered nor holds, each once. */
   async unseenOf<Each extends Sighting>(events: readonly Each[]): Promise<Each[]> {
+    return (await this.sight(events)).unseen
+  }
+
+  /**
+   * What the stream knows of a page. An event without an own id counts as delivered under its own id too: another page
+   * showed it beside the entry with which it shares id and time. An event with an own id counts only under that: which of
+   * the two was delivered under the id that they share is not known. An event is met under the very id and time that are
+   * listed, once in a scan: `last` are those that its pages before showed last.
+   */
+  async sight<Each extends Sighting>(
+    events: readonly Each[],
+    { last = [], sinceMs = -Infinity }: { readonly last?: readonly string[]; readonly sinceMs?: number } = {},
+  ) {
     const minutes = new Set(events.map((event) => minuteOf(event.timeMs)))
     await this.#load(minutes)
-    const sets = new Map([...minutes].map((minute) => [minute, [this.#minutes.get(minute)!, this.#held]]))
+    const held = this.#held
+    const sets = new Map([...minutes].map((minute) => [minute, [this.#minutes.get(minute)!, held] as const]))
     const inPage = new FingerprintSet()
-    return events.filter(
-      (event) => !isHeldIn(sets.get(minuteOf(event.timeMs))!, event) && inPage.add(event.fingerprint),
-    )
+    const listed = new FingerprintSet(events.length + last.length)
+    for (const identity of last) listed.add(BigInt(`0x${identity}`))
+    let [met, later] = [0, 0]
+    const unseen = events.filter((event) => {
+      const { timeMs, hasOwnId = false } = event
+      const known = sets.get(minuteOf(timeMs))!
+      const identity = listedFingerprint(event)
+      const isMet = known[0].has(identity)
+      const isCounted = listed.add(identity) && (timeMs === undefined || timeMs >= sinceMs)
+      if (isMet && isCounted) met++
+      if (isMet && !hasOwnId) return false
+      const isUnseen = !isHeldIn(known, event) && inPage.add(event.fingerprint)
+      if (!isMet && isCounted && (held.has(identity) || (isUnseen && !hasOwnId))) later++
+      return isUnseen
+    })
+    return { unseen, met, metOnceSeen: met + later, listed }
   }
 
   /** Of packed fingerprints, by minute, those that the stream has not delivered. */

@@ -375,10 +375,9 @@ export const internalEvents: {
   ScanGuarded: {
     level: 'warn',
     meaning:
-      'The listing of the API did not end (cursors in a circle, empty pages without end, ...), so shieldlog stopped the scan. The stream waits and begins a new scan.',
+      'The listing of the API did not end (cursors in a circle, empty pages without end, ...), or it ended with fewer events than it had listed before (`listing_shrank`). What was found is shipped, but the scan does not count: the stream waits and begins a new one.',
     counts: { scans_guarded_total: 1 },
-    text: ({ stream, guard, pages }) =>
-      `stopped the scan of ${stream.day} after ${counted(pages, 'page')} because the listing does not end: ${guard}`,
+    text: ({ stream, why }) => `the scan of ${stream.day} proves nothing, and another one follows: ${why}`,
     // A guarded stream backs off up to an hour.
     condition: { by: ['guard', 'account'], hasEnd: true, lastsMs: 2 * 3_600_000 },
   },

@@ -78,7 +78,11 @@ export function buildFacts(more: Partial<PageFacts> = {}): PageFacts {
     newestMs: null,
     latestMs: null,
     head: [],
-    markMet: false,
+    last: [],
+    met: 0,
+    metOnceSeen: 0,
+    fresh: 0,
+    owed: [],
     tookMs: 100,
     ...more,
   }

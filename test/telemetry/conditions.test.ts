@@ -119,7 +119,7 @@ it('a reload ends all failures, also of zones and sinks that are no longer confi
 it('a guarded scan is told until the scans of all its streams are complete', () => {
   const { emit, phases } = setUp()
   for (const zone of [101, 102])
-    emit({ name: 'ScanGuarded', stream: streamOf(zone), guard: 'cursor_cycle', pages: 12 })
+    emit({ name: 'ScanGuarded', stream: streamOf(zone), guard: 'cursor_cycle', why: 'it turns' })
   emit(failed(101, { code: 'scan_guarded' }))
   emit({ name: 'ScanCompleted', stream: streamOf(101), kind: 'full', pages: 2, found: 1, seconds: 1 })
   expect(phases()).toEqual(['ScanGuarded begins'])

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { Event } from './event.ts'
 
 const first = new DataView(new ArrayBuffer(8))
 
@@ -20,4 +21,11 @@ export function fingerprintOf({ id, time }: { id: string; time?: string | undefi
   // `ownIdBit` of the deduplication index.
   first.setUint8(3, (first.getUint8(3) & 0xfe) | Number(ownId.test(id)))
   return first.getBigUint64(0)
+}
+
+/** Of the id and time that the listing shows, where the event has an own id too. */
+export function listedFingerprint(
+  event: Pick<Event, 'fingerprint' | 'hasOwnId' | 'otherFingerprint'>,
+): bigint {
+  return event.hasOwnId === true ? (event.otherFingerprint?.() ?? event.fingerprint) : event.fingerprint
 }

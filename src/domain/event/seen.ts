@@ -14,6 +14,11 @@ export function minuteOf(timeMs: number | undefined): number {
 /** This bit of the high half of a fingerprint is 1 for own ids and 0 for others: a minute without any is known at sight. */
 const ownIdBit = 1
 
+/** How many of the events are seen as they are listed: one with an own id is not. */
+export function asListed(events: readonly { readonly fingerprint: bigint }[]): number {
+  return events.filter(({ fingerprint }) => (Number(fingerprint >> 32n) & ownIdBit) === 0).length
+}
+
 export interface MinuteCount {
   readonly minute: number
   readonly count: number

@@ -38,8 +38,11 @@ export function nextDue(
   }
   if (checkpoint?.ended !== undefined) return { kind: 'full', atMs: Infinity }
   // The first full scan, or one that must follow an incomplete scan: due at once, in turn with other streams.
-  if (checkpoint?.lastFull === undefined || checkpoint.needsFull)
-    return { kind: 'full', atMs: since(checkpoint?.lastCommitAtMs ?? startOf(stream.day), nowMs) }
+  if (checkpoint?.lastFull === undefined || checkpoint.needsFull) {
+    const isRepeat = checkpoint?.shrunken !== undefined && checkpoint.full === undefined
+    const pauseMs = isRepeat ? paceOf(policy, stream) : 0
+    return { kind: 'full', atMs: since(checkpoint?.lastCommitAtMs ?? startOf(stream.day), nowMs) + pauseMs }
+  }
   const last = checkpoint.lastFull
   if (nowMs >= openUntil(stream.day, policy)) return settlingDue(checkpoint, last, nowMs, policy)
   return openDue(checkpoint, last, nowMs, policy)

@@ -1,4 +1,6 @@
 import type { Event } from '../event/event.ts'
+import { listedFingerprint } from '../event/fingerprint.ts'
+import { asListed, FingerprintSet } from '../event/seen.ts'
 import { markSize } from '../policy.ts'
 
 /** The place of a page in a listing, opaque. The first page has none. */
@@ -42,17 +44,30 @@ export type PageFacts = ReturnType<typeof factsOf>
 interface ReadAt {
   /** Cursor that opened the page; null for the first page. */
   readonly cursor: Cursor | null
-  readonly mark: readonly string[]
   readonly nowMs: number
-  readonly unseen: readonly Event[]
   readonly tookMs: number
+  /** What its scan has still to meet. */
+  readonly owed?: readonly string[]
 }
+
+/** What a stream knows of the events of a page. */
+export interface Sighted {
+  readonly unseen: readonly Event[]
+  /** Different events, as they are listed, that the store held and that are not among the latest ones of the scan. */
+  readonly met: number
+  /** The same once everything on the page is seen. */
+  readonly metOnceSeen: number
+  /** Events of the page, as they are listed. */
+  readonly listed: FingerprintSet
+}
+
+const unsighted: Sighted = { unseen: [], met: 0, metOnceSeen: 0, listed: new FingerprintSet() }
 
 export function factsOf(
   { events, more, next }: PageContent,
-  { cursor, mark: held, nowMs, unseen, tookMs }: ReadAt,
+  { cursor, nowMs, tookMs, owed = [] }: ReadAt,
+  { unseen, met, metOnceSeen, listed }: Sighted = unsighted,
 ) {
-  const mark = new Set(held.map((text) => BigInt(`0x${text}`)))
   let oldestMs: number | null = null
   let newestMs: number | null = null
   let latestMs: number | null = null
@@ -75,12 +90,21 @@ export function factsOf(
     newestMs,
     /** Newest event time, future ones included: nothing on the page is newer. */
     latestMs,
-    /** Fingerprints (hex) of its first events, at most the size of a mark. */
-    head: events.slice(0, markSize).map(({ fingerprint }) => fingerprint.toString(16).padStart(16, '0')),
-    /** An event of the mark is on the page. */
-    markMet: mark.size > 0 && events.some(({ fingerprint }) => mark.has(fingerprint)),
+    /** Fingerprints (hex) of its first and of its last events, as they are listed; at most the size of a mark. */
+    head: events.slice(0, markSize).map(identityOf),
+    last: events.slice(-markSize).map(identityOf),
+    met,
+    metOnceSeen,
+    /** Unseen events without an own id. */
+    fresh: asListed(unseen),
+    /** Those that its scan has still to meet after it. */
+    owed: owed.filter((identity) => !listed.has(BigInt(`0x${identity}`))),
     tookMs,
   }
+}
+
+function identityOf(event: Event): string {
+  return listedFingerprint(event).toString(16).padStart(16, '0')
 }
 
 export function timesOf(events: readonly Pick<Event, 'timeMs'>[]): number[] {

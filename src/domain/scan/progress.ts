@@ -1,7 +1,15 @@
-import { counted, dropScans, type Checkpoint, type Counters, type StoredCursor } from '../checkpoint.ts'
-import { endOf, startOf } from '../day.ts'
+import {
+  counted,
+  dropScans,
+  type Checkpoint,
+  type Counters,
+  type Shrunken,
+  type StoredCursor,
+} from '../checkpoint.ts'
+import { dayMs, endOf, startOf } from '../day.ts'
 import { mergeCommitted, type Delivery } from '../event/delivery.ts'
 import type { Event } from '../event/event.ts'
+import { asListed } from '../event/seen.ts'
 import { maxSettleRepeats, maxStoredCursors, type Policy } from '../policy.ts'
 import { answerRequest, type ReadRequest } from '../read-request.ts'
 import { troubleAfterPage } from '../retry.ts'
@@ -10,6 +18,7 @@ import { timesOf, type Cursor, type PageFacts } from './page.ts'
 import {
   advanceScan,
   beginScan,
+  guardText,
   type PolledSpan,
   type Scan,
   type ScanKind,
@@ -31,14 +40,29 @@ export function scanFor({ checkpoint, kind, readRequest }: DueScan, nowMs: numbe
   if (unfinished !== undefined) return unfinished
   const overlapStartMs = overlapStart(checkpoint, policy)
   const fromTail = kind === 'incremental' && checkpoint.ordering.order === 'oldest-first'
+  const { listed, gone = 0, was = 0, mark } = checkpoint
+  const sinceMs = slidFrom(checkpoint, nowMs, policy)
   return beginScan({
     kind,
     beganAtMs: nowMs,
     cursor: fromTail ? cursorBefore(checkpoint.storedCursors, overlapStartMs) : null,
     overlapStartMs,
     newestAtBeginMs: checkpoint.newestMs ?? null,
+    known: Math.max(listed - gone, was),
+    ...(mark.length > 0 && { owed: mark }),
+    ...(sinceMs !== undefined && { sinceMs }),
     ...(readRequest !== undefined && { readRequest: readRequest.id }),
   })
+}
+
+/**
+ * The API may keep days by the hour: once a day was read after its end, the API need not list events that are older than
+ * the readable days. Undefined where it must list all.
+ */
+function slidFrom({ stream, lastFull }: Checkpoint, nowMs: number, policy: Policy): number | undefined {
+  const sinceMs = nowMs - (policy.readableDays - 1) * dayMs
+  const isRead = lastFull !== undefined && lastFull.beganAtMs >= endOf(stream.day)
+  return isRead && sinceMs > startOf(stream.day) ? Math.floor(sinceMs / 60_000) * 60_000 : undefined
 }
 
 /** What a delivery changes, besides the scan. */
@@ -65,8 +89,47 @@ interface Instant {
 
 /** The scan after one page, of which the sink has or needs all events, and the checkpoint without `withDelivery`. */
 export function afterPage(before: Checkpoint, scan: Scan, facts: PageFacts, at: Instant, policy: Policy) {
-  const step = advanceScan(scan, facts, { order: before.ordering.order, polled: polledSpan(before, policy) })
-  return { step, after: afterStep(before, step, facts, at, policy) }
+  const { ordering, was, gone = 0 } = before
+  const { order, cursorProven } = ordering
+  const polled = polledSpan(before, policy)
+  const step = advanceScan(scan, facts, { order, cursorProven, polled, isResent: was !== undefined })
+  const missing = missingOf(step.scan)
+  if (step.end !== 'listing_shrank' || !isBelieved(shrunkenAfter(before, step.scan), at))
+    return { step, after: afterStep(before, step, facts, at, policy) }
+  const whole: ScanStep = { ...step, end: 'complete' }
+  return { step: whole, after: afterStep({ ...before, gone: gone + missing }, whole, facts, at, policy) }
+}
+
+const missingOf = ({ known, met }: Scan) => known - met
+
+/** Events that full scans of a whole day did not meet, and always as many: the API has removed them for good. */
+const mostShrunken = 3
+
+function isBelieved({ same, sinceMs }: Shrunken, { sureMs }: Instant): boolean {
+  return same >= mostShrunken && sureMs !== undefined && sureMs - sinceMs >= dayMs
+}
+
+function shrunkenAfter({ shrunken: before }: Checkpoint, scan: Scan): Shrunken {
+  const scans = (before?.scans ?? 0) + 1
+  const missing = missingOf(scan)
+  if (scan.kind !== 'full') return { scans, missing, same: 0, sinceMs: scan.beganAtMs }
+  const isSame = before !== undefined && before.same > 0 && before.missing === missing
+  if (!isSame) return { scans, missing, same: 1, sinceMs: scan.beganAtMs }
+  return { scans, missing, same: before.same + 1, sinceMs: before.sinceMs }
+}
+
+/** A first such scan may have met a listing that shifts: only a further one counts against the stream. */
+export function isShrunkenAgain({ shrunken }: Checkpoint): boolean {
+  return (shrunken?.scans ?? 0) > 1
+}
+
+function afterShrunken(moved: Checkpoint, scan: Scan): Checkpoint {
+  const { readRequest: id } = scan
+  const next = { ...moved, shrunken: shrunkenAfter(moved, scan) }
+  if (id === undefined) return dropScans(next)
+  const again = { ...next, full: undefined }
+  if (!isShrunkenAgain(next)) return again
+  return answerRequest(again, { id, outcome: 'left_out', reason: guardText('listing_shrank', scan) })
 }
 
 function afterStep(
@@ -81,6 +144,7 @@ function afterStep(
   const moved: Checkpoint = {
     ...shipped,
     lastPage: scan.kind,
+    listed: before.listed + facts.fresh,
     newestMs: facts.newestMs === null ? before.newestMs : Math.max(before.newestMs ?? 0, facts.newestMs),
     storedCursors:
       before.ordering.order === 'newest-first' || before.ended !== undefined
@@ -95,6 +159,7 @@ function afterStep(
   }
   const { readRequest, found } = scan
   if (end === 'none') return keepScan(withTroubleAfterPage(moved), scan)
+  if (end === 'listing_shrank') return afterShrunken(moved, scan)
   if (end !== 'complete') return readRequest === undefined ? dropScans(moved) : { ...moved, full: undefined }
   const calm = { ...moved, trouble: undefined }
   const complete =
@@ -111,15 +176,19 @@ function afterStep(
 export function afterPart(
   before: Checkpoint,
   scan: Scan,
-  part: readonly Pick<Event, 'timeMs'>[],
+  part: readonly Pick<Event, 'timeMs' | 'fingerprint'>[],
   policy: Policy,
 ): Checkpoint {
   const shipped = afterEvents(before, part.length)
-  // Only what the API listed counts as read.
-  const events = scan.kind === 'archive' ? 0 : part.length
-  const counters = counted(shipped.counters, { events })
   const found = withFound(scan, part.length, timesOf(part), polledSpan(before, policy))
-  return keepScan({ ...shipped, counters }, found)
+  // Only what the API listed counts as read.
+  if (scan.kind === 'archive') return keepScan(shipped, found)
+  const fresh = asListed(part)
+  const listed = before.listed + fresh
+  const counters = counted(shipped.counters, { events: part.length })
+  // The page that is read again will show them as met.
+  const met = found.met - (before.was === undefined ? fresh : 0)
+  return keepScan({ ...shipped, listed, counters }, { ...found, met })
 }
 
 function afterEvents(before: Checkpoint, unseen: number): Checkpoint {
@@ -152,7 +221,10 @@ function recordOf(scan: Scan, nowMs: number): ScanRecord {
 /** The checkpoint after a complete scan: ordering, mark, caught-up time, and whether the day is complete. */
 function completeIncremental(checkpoint: Checkpoint, scan: Scan, nowMs: number): Checkpoint {
   // While a full scan is unfinished, the cursor may name its frozen snapshot: unseen events there prove nothing.
-  const proves = scan.fromStoredCursor && scan.found > 0 && checkpoint.full === undefined
+  const { foundUntilMs = nowMs, owed = [], fromStoredCursor } = scan
+  // So does an event that the latest full scan could have listed: the API may have hidden it then.
+  const isNew = foundUntilMs < nowMs && foundUntilMs > (checkpoint.lastFull?.endedAtMs ?? 0)
+  const proves = fromStoredCursor && isNew && owed.length === 0 && checkpoint.full === undefined
   const ordering = { ...checkpoint.ordering, cursorProven: checkpoint.ordering.cursorProven || proves }
   const counts = (!scan.fromStoredCursor || incrementalsCount(ordering)) && scan.beganAtMs <= nowMs
   return {
@@ -160,7 +232,7 @@ function completeIncremental(checkpoint: Checkpoint, scan: Scan, nowMs: number):
     incremental: undefined,
     ordering,
     lastIncremental: recordOf(scan, nowMs),
-    mark: scan.fromStoredCursor ? checkpoint.mark : scan.head,
+    mark: markAfter(checkpoint, scan),
     restarts: 0,
     ...(counts && { caughtUpAtMs: caughtUpAfter(checkpoint, scan, nowMs) }),
   }
@@ -172,15 +244,18 @@ function completeFull(checkpoint: Checkpoint, begun: Scan, at: Instant, policy: 
   const tested = testOrdering(checkpoint.ordering, scan, checkpoint.newSinceFull)
   const isRevoked = tested.revocations > checkpoint.ordering.revocations
   const isFirst = checkpoint.lastFull === undefined
+  // The first full scan, or one that has just revoked the ordering, cannot confirm one.
+  const ordering = isFirst || isRevoked ? tested : confirmOrdering(tested, scan)
   const next: Checkpoint = {
     ...checkpoint,
     full: undefined,
     // Incremental scans that relied on a revoked ordering no longer count as having read the listing.
     ...(isRevoked && { incremental: undefined, lastIncremental: undefined }),
-    // The first full scan, or one that has just revoked the ordering, cannot confirm one.
-    ordering: isFirst || isRevoked ? tested : confirmOrdering(tested, scan),
+    ordering,
     lastFull: recordOf(scan, nowMs),
-    mark: scan.head,
+    mark: markAfter({ ...checkpoint, ordering }, scan),
+    was: undefined,
+    shrunken: undefined,
     newSinceFull: 0,
     pollPagesSinceFull: 0,
     restarts: 0,
@@ -188,6 +263,13 @@ function completeFull(checkpoint: Checkpoint, begun: Scan, at: Instant, policy: 
     caughtUpAtMs: isRevoked ? scan.beganAtMs : caughtUpAfter(checkpoint, scan, nowMs),
   }
   return settle(next, scan, at, policy)
+}
+
+/** Where the listing shows its new events. A scan that began before the latest one knows less of its end. */
+function markAfter({ ordering, mark, lastIncremental }: Checkpoint, scan: Scan): readonly string[] {
+  if (ordering.order !== 'oldest-first') return scan.head
+  const isLess = scan.fromStoredCursor && (scan.owed?.length ?? 0) > 0
+  return isLess || scan.beganAtMs < (lastIncremental?.beganAtMs ?? 0) ? mark : scan.last
 }
 
 /** A start time in the future comes from a clock that ran ahead; the scan then keeps the start time of the last. */

@@ -1,5 +1,5 @@
 import type { Cursor, PageFacts } from './page.ts'
-import { maxEmptyPages, maxPagesPerScan } from '../policy.ts'
+import { markSize, maxEmptyPages, maxPagesPerScan } from '../policy.ts'
 
 /** `full`: from the first page to the last; `incremental`: where new events are expected; `archive`: from files. */
 export type ScanKind = 'full' | 'incremental' | 'archive'
@@ -31,13 +31,24 @@ export interface Scan {
   /** Of those, how many lay where an oldest-first or a newest-first incremental scan would have looked. */
   readonly foundAtTail: number
   readonly foundAtHead: number
+  /** Newest event time of those found. */
+  readonly foundUntilMs?: number
   /** Of the events found, how many the latest incremental scan should have found. */
   readonly missed: number
-  readonly markMet: boolean
   /** A newest-first incremental scan would have stopped before the next page. */
   readonly pastHead: boolean
-  /** Fingerprints (hex) of its first page: the next mark. */
+  /** Fingerprints (hex) of the first events that it read, as they are listed, at most 32, */
   readonly head: readonly string[]
+  /** and of the last ones of its latest page that was not empty. */
+  readonly last: readonly string[]
+  /** What of the mark it has not met; absent where there was no mark when it began. */
+  readonly owed?: readonly string[]
+  /** Different events that the API had listed to this stream when it began, as far as it must meet them to be complete, */
+  readonly known: number
+  /** and how many it has met: found ones do not count. */
+  readonly met: number
+  /** Events older than this count neither as known nor as met. */
+  readonly sinceMs?: number
   /** Event times of its pages that have one that is not in the future: the newest of the first such page, */
   readonly firstPageNewestMs?: number
   /** of all, */
@@ -60,9 +71,11 @@ export interface ScanRecord extends Pick<
 
 /** A scan before its first page. It may begin at a stored cursor; null begins at the first page. */
 export function beginScan(
-  start: Pick<Scan, 'kind' | 'beganAtMs' | 'cursor' | 'overlapStartMs' | 'newestAtBeginMs' | 'readRequest'>,
+  start: Pick<Scan, 'kind' | 'beganAtMs' | 'cursor' | 'overlapStartMs' | 'newestAtBeginMs'> &
+    Partial<Pick<Scan, 'readRequest' | 'owed' | 'known' | 'sinceMs'>>,
 ): Scan {
   return {
+    known: 0,
     ...start,
     fromStoredCursor: start.cursor !== null,
     pages: 0,
@@ -73,9 +86,10 @@ export function beginScan(
     foundAtTail: 0,
     foundAtHead: 0,
     missed: 0,
-    markMet: false,
     pastHead: false,
     head: [],
+    last: [],
+    met: 0,
   }
 }
 
@@ -90,15 +104,21 @@ export interface PolledSpan {
   readonly beforeMs: number
 }
 
+interface ScanTest {
+  readonly order: ListingOrder
+  readonly polled: PolledSpan | null
+  /** Stored cursors are proven, so what begins at one must meet the mark. */
+  readonly cursorProven?: boolean
+  /** The day is shipped again: what a scan finds counts as met, until one is complete. */
+  readonly isResent?: boolean
+}
+
 /** The scan after one more page: it continues, is complete, or ends incomplete at a guard. */
-export function advanceScan(
-  scan: Scan,
-  facts: PageFacts,
-  test: { readonly order: ListingOrder; readonly polled: PolledSpan | null },
-): ScanStep {
-  const { polled } = test
+export function advanceScan(scan: Scan, facts: PageFacts, test: ScanTest): ScanStep {
+  const { polled, isResent = false } = test
   const pages = scan.pages + 1
-  const markMet = scan.markMet || facts.markMet
+  const owed = scan.owed && facts.owed
+  const markMet = owed?.length === 0
   // An incremental scan of an oldest-first listing would start at the last page that lies wholly before the overlap.
   const { latestMs } = facts
   const isWhollyOld = scan.overlapStartMs !== null && latestMs !== null && latestMs < scan.overlapStartMs
@@ -110,17 +130,27 @@ export function advanceScan(
     emptyPages: facts.events === 0 ? scan.emptyPages + 1 : 0,
     tookMs: scan.tookMs + facts.tookMs,
     remembered: rememberedAt(pages, facts.cursor, scan.remembered),
-    markMet,
+    ...(owed && { owed }),
+    met: scan.met + facts.met + (isResent ? facts.fresh : 0),
     // "All seen" alone would stop too early: a listing that shifts shows events of this very scan again.
     pastHead: scan.pastHead || (markMet && facts.unseen === 0 && isWhollyOld),
-    head: scan.pages === 0 ? facts.head : scan.head,
+    head: [...scan.head, ...facts.head].slice(0, markSize),
+    last: facts.last.length > 0 ? facts.last : scan.last,
     ...timesRead(scan, facts),
   }
-  if (!facts.more) return { end: 'complete', scan: next }
+  if (!facts.more) return { end: isShrunken(next, test) ? 'listing_shrank' : 'complete', scan: next }
   if (scan.kind === 'incremental' && test.order === 'newest-first' && next.pastHead) {
     return { end: 'complete', scan: next }
   }
   return { end: guardOf(facts, scan, next) ?? 'none', scan: next }
+}
+
+/**
+ * Whether a scan that is at the end of the listing has met less than it must: then it proves nothing. One that began at
+ * a stored cursor must meet the mark.
+ */
+function isShrunken({ fromStoredCursor, owed = [], known, met }: Scan, { cursorProven = false }: ScanTest) {
+  return fromStoredCursor ? cursorProven && owed.length > 0 : met < known
 }
 
 function timesRead({ firstPageNewestMs, newestReadMs }: Scan, { oldestMs, newestMs }: PageFacts) {
@@ -138,6 +168,7 @@ export function withFound(scan: Scan, unseen: number, timesMs: readonly number[]
   const isPolled = (timeMs: number) => polled !== null && polled.fromMs <= timeMs && timeMs < polled.beforeMs
   return {
     ...scan,
+    ...(timesMs.length > 0 && { foundUntilMs: Math.max(scan.foundUntilMs ?? -Infinity, ...timesMs) }),
     found: scan.found + unseen,
     foundAtTail: scan.foundAtTail + unseen,
     foundAtHead: scan.foundAtHead + (scan.pastHead ? 0 : unseen),
@@ -152,8 +183,16 @@ export const guards = [
   'cursor_missing',
   'too_many_pages',
   'page_too_large',
+  'listing_shrank',
 ] as const
 export type Guard = (typeof guards)[number]
+
+/** Why a scan that has ended at a guard proves nothing. */
+export function guardText(guard: Guard, { known, met, pages }: Scan): string {
+  return guard === 'listing_shrank'
+    ? `the API lists ${Math.max(0, met)} of ${known} known events`
+    : `the listing does not end: ${guard} after ${pages} pages`
+}
 
 /** The guard that ends a scan after a page, if one does: the listing cannot be read on, or would never end. */
 function guardOf({ cursor, next }: PageFacts, before: Scan, { emptyPages, pages }: Scan): Guard | undefined {

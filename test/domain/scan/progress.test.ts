@@ -32,13 +32,21 @@ const read = (more: Partial<Checkpoint> = {}) => buildCheckpoint({ lastFull: bui
 describe('a stored cursor', () => {
   const incremental = buildScan({ kind: 'incremental', cursor: cursorAt('tail'), fromStoredCursor: true })
 
-  it('has worked, and counts for lag, when a scan that began there found events', () => {
-    const before = read({ ordering: oldestFirst })
-    const { ordering, caughtUpAtMs } = commit(before, incremental, last)
-    expect([ordering.cursorProven, caughtUpAtMs]).toEqual([false, undefined])
-    const after = commit(before, incremental, { ...last, unseen: 1 })
-    expect(after.ordering.cursorProven).toBe(true)
-    expect(after.caughtUpAtMs).toBe(incremental.beganAtMs)
+  it('has worked, and counts for lag, when a scan that began there found a new event and met the mark', () => {
+    const before = read({ ordering: oldestFirst, mark: ['a'] })
+    const provesWith = (timeMs: number, owed: readonly string[] = []) => {
+      const found = { ...last, unseen: 1, unseenTimesMs: [timeMs], owed: [...owed] }
+      const { ordering, caughtUpAtMs } = commit(before, { ...incremental, owed: ['a'] }, found)
+      expect(caughtUpAtMs).toBe(ordering.cursorProven ? incremental.beganAtMs : undefined)
+      return ordering.cursorProven
+    }
+    expect(commit(before, incremental, last).ordering.cursorProven).toBe(false)
+    const readMs = before.lastFull!.endedAtMs
+    expect(provesWith(readMs + 1)).toBe(true)
+    // The API may have hidden it from the full scan, and a frozen snapshot may show it.
+    expect(provesWith(readMs)).toBe(false)
+    expect(provesWith(at(4))).toBe(false)
+    expect(provesWith(readMs + 1, ['a'])).toBe(false)
   })
 
   it('has not worked while a full scan is unfinished, since it may belong to a frozen snapshot', () => {

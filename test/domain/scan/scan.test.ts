@@ -59,12 +59,12 @@ describe('a scan', () => {
 
   describe('of a newest-first listing', () => {
     const overlapStartMs = at(10)
-    const incremental = buildScan({ kind: 'incremental', overlapStartMs })
+    const incremental = buildScan({ kind: 'incremental', overlapStartMs, owed: ['a', 'b'] })
     const newestFirst = { order: 'newest-first', polled: null } as const
     const old = { latestMs: overlapStartMs - 1, oldestMs: at(9), newestMs: overlapStartMs - 1 }
 
     it('ends after the newest known event, at a page with nothing new and nothing recent', () => {
-      const mark = advanceScan(incremental, buildFacts({ markMet: true, latestMs: at(11) }), newestFirst)
+      const mark = advanceScan(incremental, buildFacts({ latestMs: at(11) }), newestFirst)
       expect(mark.end).toBe('none')
       const cursor = mark.scan.cursor
       expect(advanceScan(mark.scan, buildFacts({ ...old, cursor, next: cursorAt(2) }), newestFirst).end).toBe(
@@ -73,17 +73,17 @@ describe('a scan', () => {
     })
 
     it.each([
-      ['before the mark was met', { ...old }, false],
-      ['at a page with something new', { ...old, unseen: 1 }, true],
-      ['at a page within the overlap', { ...old, latestMs: overlapStartMs }, true],
-      ['at a page that nobody can date', { latestMs: null }, true],
-    ])('goes on %s', (_, facts, markMet) => {
-      expect(advanceScan(incremental, buildFacts({ ...facts, markMet }), newestFirst).end).toBe('none')
+      ['before each event of the mark was met', { ...old, owed: ['b'] }],
+      ['at a page with something new', { ...old, unseen: 1 }],
+      ['at a page within the overlap', { ...old, latestMs: overlapStartMs }],
+      ['at a page that nobody can date', { latestMs: null }],
+    ])('goes on %s', (_, facts) => {
+      expect(advanceScan(incremental, buildFacts(facts), newestFirst).end).toBe('none')
     })
 
     it('still reads a full scan to its end', () => {
-      const full = buildScan({ overlapStartMs })
-      expect(advanceScan(full, buildFacts({ ...old, markMet: true }), newestFirst).end).toBe('none')
+      const full = buildScan({ overlapStartMs, owed: ['a'] })
+      expect(advanceScan(full, buildFacts(old), newestFirst).end).toBe('none')
     })
   })
 
@@ -91,21 +91,27 @@ describe('a scan', () => {
     const page = fc.record({
       unseen: fc.nat({ max: 3 }),
       minutes: fc.option(fc.integer({ min: -120, max: 120 })),
-      markMet: fc.boolean(),
+      isMet: fc.boolean(),
     })
     fc.assert(
       fc.property(fc.array(page, { minLength: 1, maxLength: 20 }), (pages) => {
         const overlapStartMs = at(12)
         const isOld = (minutes: number | null) => minutes !== null && minutes < 0
-        let scan = buildScan({ overlapStartMs })
-        for (const [index, { unseen, minutes, markMet }] of pages.entries()) {
+        let scan = buildScan({ overlapStartMs, owed: ['a'] })
+        for (const [index, { unseen, minutes, isMet }] of pages.entries()) {
           const latestMs = minutes === null ? null : overlapStartMs + minutes * minuteMs
-          const facts = { cursor: scan.cursor, next: cursorAt(index), unseen, latestMs, markMet }
+          const facts = {
+            cursor: scan.cursor,
+            next: cursorAt(index),
+            unseen,
+            latestMs,
+            owed: isMet ? [] : [...scan.owed!],
+          }
           scan = advanceScan(scan, buildFacts(facts), noTest).scan
         }
         const sum = (some: typeof pages) => some.map(({ unseen }) => unseen).reduce((a, b) => a + b, 0)
         const lastOld = pages.findLastIndex(({ minutes }) => isOld(minutes))
-        const met = pages.findIndex(({ markMet }) => markMet)
+        const met = pages.findIndex(({ isMet }) => isMet)
         const past = pages.findIndex(
           ({ unseen, minutes }, index) => met !== -1 && index >= met && unseen === 0 && isOld(minutes),
         )

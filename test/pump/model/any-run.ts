@@ -84,8 +84,12 @@ export const anyRun = fc
     /** Events in a body of the HTTP sink. */
     bodyEvents: fc.integer({ min: 1, max: 40 }),
     faults: theFaults,
-    /** Times of trouble in all, and the longest. */
-    troubles: fc.record({ count: share(0, 0, 2, 5), longestMs: share(hourMs, 4 * hourMs, 200_000_000) }),
+    /** Times of trouble in all, the longest, and times at which listings are shorter than before. */
+    troubles: fc.record({
+      count: share(0, 0, 2, 5),
+      longestMs: share(hourMs, 4 * hourMs, 200_000_000),
+      shrinkings: share(0, 0, 5),
+    }),
     /** How often the store is set back to a copy of itself, per turn of the schedule. */
     setBackShare: share(0, 0, 0, 0.01),
     clockSteps: fc.oneof(

@@ -24,7 +24,7 @@ const calm = {
   days: 2,
   oddShare: 0,
   overlapMs: 600_000,
-  troubles: { count: 0, longestMs: 0 },
+  troubles: { count: 0, longestMs: 0, shrinkings: 0 },
   setBackShare: 0,
   clockSteps: [],
   keepDays: 14,
@@ -58,7 +58,7 @@ const broken: readonly (readonly [string, Own, Partial<WorldOptions>, Partial<Fa
       zones: 2,
       sinks: 2,
       oddShare: 0.05,
-      troubles: { count: 2, longestMs: 14_400_000 },
+      troubles: { count: 2, longestMs: 14_400_000, shrinkings: 0 },
       setBackShare: 0.01,
       perDay: 61,
       everyMs: 900_000,
@@ -103,7 +103,12 @@ const broken: readonly (readonly [string, Own, Partial<WorldOptions>, Partial<Fa
   ],
   [
     'a first answer with a wrong Date made a day complete that was not over',
-    { seed: 2, troubles: { count: 2, longestMs: 200_000_000 }, perDay: 92, everyMs: 1_800_000 },
+    {
+      seed: 2,
+      troubles: { count: 2, longestMs: 200_000_000, shrinkings: 0 },
+      perDay: 92,
+      everyMs: 1_800_000,
+    },
     {
       order: 'arrival',
       pageOverlap: 1,
@@ -142,7 +147,7 @@ const broken: readonly (readonly [string, Own, Partial<WorldOptions>, Partial<Fa
       zones: 2,
       perDay: 117,
       everyMs: 60_000,
-      troubles: { count: 2, longestMs: 200_000_000 },
+      troubles: { count: 2, longestMs: 200_000_000, shrinkings: 0 },
       keepDays: 3,
     },
     {

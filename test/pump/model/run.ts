@@ -2,6 +2,7 @@ import { shiftDay, startOf, type Day } from '../../../src/domain/day.ts'
 import type { Policy } from '../../../src/domain/policy.ts'
 import type { Clock } from '../../../src/ports/process.ts'
 import type { RunOptions } from './any-run.ts'
+import type { Known } from './check-stream.ts'
 import { Faults } from './faults.ts'
 import { fillWorld } from './fill-world.ts'
 import { filesName, lakeName, receiverNames } from './entry.ts'
@@ -66,6 +67,9 @@ export async function createRun(options: RunOptions) {
     days,
     /** Of people, by stream: not served yet. */
     readRequests: new Map<string, string>(),
+    /** What each stream knows of its listing, and entries that it need not have, since none of these was hidden with them. */
+    known: new Map<string, readonly Known[]>(),
+    excused: new Set<string>(),
   }
 }
 

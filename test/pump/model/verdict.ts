@@ -1,7 +1,7 @@
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { endOf, startOf } from '../../../src/domain/day.ts'
 import { streamKey, type Gap, type Stream } from '../../../src/domain/stream.ts'
-import { isExact, missingOf, shippedLines } from './check-stream.ts'
+import { isExact, isExcused, missingOf, shippedLines } from './check-stream.ts'
 import { lakeName } from './entry.ts'
 import { isUnwritable } from './model-bucket.ts'
 import type { Run } from './run.ts'
@@ -40,8 +40,9 @@ async function judge(run: Run, checkpoint: Checkpoint, gaps: readonly Gap[]): Pr
   const isRead = lastFull !== undefined && lastFull.beganAtMs >= endOf(stream.day)
   const { dates } = run.options.world
   if (ended === undefined && dates !== 'none') throw new Error(`${name}: never ended`)
-  if (ended?.as === 'complete' && missingOf(run, stream, shipped).length > 0)
-    throw new Error(`${name}: complete, and ${missingOf(run, stream, shipped).length} events are missing`)
+  const missing = missingOf(run, stream, shipped).filter((entry) => !isExcused(run, stream, entry))
+  if (ended?.as === 'complete' && missing.length > 0)
+    throw new Error(`${name}: complete, and ${missing.length} events are missing`)
   if (ended?.as === 'complete' && gaps.length > 0) throw new Error(`${name}: complete, and yet a gap`)
   if (ended?.as === 'expired' && isRead !== (gaps.length === 0))
     throw new Error(

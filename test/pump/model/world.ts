@@ -5,9 +5,9 @@ import type { Cursor, Page } from '../../../src/domain/scan/page.ts'
 import type { PageRequest } from '../../../src/ports/delivery.ts'
 import { identitiesOf, type OwnIds } from '../../../src/shield/entries/identities.ts'
 import type { RunOptions } from './any-run.ts'
-import { eventOf, jsonOf, type Entry } from './entry.ts'
+import { eventOf, identityOf, jsonOf, lineOf, type Entry } from './entry.ts'
 import type { Random } from './random.ts'
-import type { Trouble, Troubles } from './troubles.ts'
+import type { ShrunkenTo, Trouble, Troubles } from './troubles.ts'
 
 /** A clock that only the model moves. */
 export interface ModelClock {
@@ -23,6 +23,11 @@ interface WrongDates {
   /** They come over one connection; otherwise each over its own. */
   readonly isOneConnection: boolean
   left: number
+}
+
+interface Noted {
+  readonly listedAtMs: Map<string, number>
+  readonly hiddenAtMs: Map<string, number>
 }
 
 interface Place {
@@ -49,6 +54,7 @@ export class World {
   readonly #ends = new Map<Cursor, OwnIds>()
   #wrong: WrongDates | undefined
   #connection = {}
+  readonly #noted = new Map<string, Noted>()
   requests = 0
 
   constructor(options: RunOptions['world'], clock: ModelClock, random: Random, troubles: Troubles) {
@@ -69,6 +75,14 @@ export class World {
     else list.push(entry)
   }
 
+  /** When an answer last listed an event of a day, and when one last hid an entry; by their lines and keys. */
+  noted(zone: number, day: Day): Noted {
+    const key = `${zone}/${day}`
+    const noted = this.#noted.get(key) ?? { listedAtMs: new Map(), hiddenAtMs: new Map() }
+    this.#noted.set(key, noted)
+    return noted
+  }
+
   /** Entries of a day that have appeared by an instant of the API's clock. */
   visible(zone: number, day: Day, atMs = this.now()): Entry[] {
     return (this.#entries.get(`${zone}/${day}`) ?? []).filter((entry) => entry.arrivesAtMs <= atMs)
@@ -85,6 +99,7 @@ export class World {
     const isOutside = day > today || day < firstReadable(today, this.options.readableDays)
     if (isOutside || trouble === 'window error') throw this.#refusal('refuse', 'window_closed')
     const { events, more, next } = this.#page(zone.id, day, cursor, trouble)
+    for (const entry of events) this.noted(zone.id, day).listedAtMs.set(lineOf(identityOf(entry)), this.now())
     const date = this.#date()
     const before = cursor === null ? undefined : this.#ends.get(cursor)
     const { identities, end } = identitiesOf(events.map(jsonOf), before)
@@ -148,6 +163,9 @@ export class World {
   ): { events: readonly Entry[]; more: boolean; next: Cursor | null } {
     const place = this.#open(zone, day, cursor)
     const { listing, start } = place
+    const onPages = this.#shrinksTo(true, zone)
+    const shown = new Set(onPages === undefined ? listing : this.#shown(listing, onPages, { zone, day }))
+    const pageUntil = (to: number) => listing.slice(start, to).filter((entry) => shown.has(entry))
     const end = start + this.options.pageSize
     const issue = (at: number) => this.#issue(zone, day, place, at)
     if (trouble === 'cursor repeated')
@@ -157,7 +175,7 @@ export class World {
       const next = this.#fixed(day, `cycle${(Number(again?.slice(5) ?? 0) + 1) % 5}`)
       return { events: listing.slice(0, 2), more: true, next }
     }
-    if (trouble === 'no cursor') return { events: listing.slice(start, end), more: true, next: null }
+    if (trouble === 'no cursor') return { events: pageUntil(end), more: true, next: null }
     if (trouble === 'endless') {
       // Slow, or runs would consist of little else: a scan gives up after thousands of empty pages.
       this.#clock.hostMs += 5_000
@@ -171,7 +189,7 @@ export class World {
     }
     const more = end < listing.length
     return {
-      events: listing.slice(start, end),
+      events: pageUntil(end),
       more,
       next: more ? issue(end - this.options.pageOverlap) : null,
     }
@@ -224,15 +242,45 @@ export class World {
   }
 
   #listing(zone: number, day: Day, kind: string): Entry[] {
-    const entries = this.visible(zone, day)
+    const { order } = this.options
+    const entries = this.inOrder(this.visible(zone, day))
+    const isReverse = order === 'newest-first' || order === 'arrival-newest' || kind.startsWith('n')
+    if (isReverse) entries.reverse()
+    return this.#shown(entries, this.#shrinksTo(false, zone), { zone, day })
+  }
+
+  #shrinksTo(isOnPages: boolean, zone: number): ShrunkenTo | undefined {
+    const shrinking = this.#troubles.shrinking(zone, this.now())
+    return shrinking?.isOnPages === isOnPages ? shrinking.to : undefined
+  }
+
+  /** In the order of the listing, the oldest first. */
+  inOrder(entries: Entry[]): Entry[] {
     const { order } = this.options
     const byTime = (left: Entry, right: Entry) =>
       left.sortMs - right.sortMs || (left.key < right.key ? -1 : 1)
     const byArrival = (left: Entry, right: Entry) =>
       left.arrivesAtMs - right.arrivesAtMs || byTime(left, right)
-    if (order === 'unordered') return entries.sort((left, right) => left.shuffle - right.shuffle)
-    entries.sort(order.startsWith('arrival') ? byArrival : byTime)
-    const isReverse = order === 'newest-first' || order === 'arrival-newest' || kind.startsWith('n')
-    return isReverse ? entries.reverse() : entries
+    const byShuffle = (left: Entry, right: Entry) => left.shuffle - right.shuffle
+    return entries.sort(order === 'unordered' ? byShuffle : order.startsWith('arrival') ? byArrival : byTime)
+  }
+
+  /** Notes what it hides. */
+  #shown(
+    listing: readonly Entry[],
+    to: ShrunkenTo | undefined,
+    { zone, day }: { zone: number; day: Day },
+  ): Entry[] {
+    const half = Math.ceil(listing.length / 2)
+    const { hiddenAtMs } = this.noted(zone, day)
+    return listing.filter((entry, index) => {
+      const isShown =
+        to === undefined ||
+        (to === 'four fifths'
+          ? entry.shuffle < 0.8
+          : to !== 'nothing' && index < half === (to === 'the first half'))
+      if (!isShown) hiddenAtMs.set(entry.key, this.now())
+      return isShown
+    })
   }
 }
