@@ -49,7 +49,8 @@ export function effectiveYaml({ reading, config, file }: Loaded): string {
     const isGiven = valueAt(reading.written, path) !== undefined
     const { source, where = [] } = isGiven ? reading.originOf(path) : { source: 'default' }
     const came = [source, where].flat().join(' ')
-    node.comment = ` ${[came, reading.unresolved.get(at) ?? []].flat().join('; ')}`
+    const notes = [reading.unresolved.get(at) ?? [], shape['x-marks']?.note ?? []]
+    node.comment = ` ${[came, ...notes].flat().join('; ')}`
     if (isCollection(node)) node.flow = true
     return node
   }

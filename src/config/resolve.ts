@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { Secret } from '../domain/text/secret.ts'
+import { hiddenHeaders } from '../shield/redaction/names.ts'
 import { refusedChoice } from './complaints.ts'
 import { type Path, pathText, type Report, valueAt } from './errors.ts'
 import { requiredBy } from './needs.ts'
@@ -30,6 +31,7 @@ export function resolveConfig(settings: ConfigFile, reading: Reading): Config {
     'give each place a different name',
     report,
   )
+  refuseHiddenFilters(settings, report)
   const accounts = resolveAccounts(settings, reading)
   return {
     ...settings,
@@ -40,6 +42,27 @@ export function resolveConfig(settings: ConfigFile, reading: Reading): Config {
     server: { ...server, configured: isPlainObject(given) && Object.keys(given).length > 0 },
     metrics: resolveMetrics(settings, report),
   }
+}
+
+/** A filter compares what is left of an event after redaction, so one of what is hidden would pass all or nothing. */
+function refuseHiddenFilters({ redact, sinks }: ConfigFile, report: Report): void {
+  if (redact === 'off') return
+  const isHidden = hiddenHeaders({ listed: redact.headers, kept: redact.keep.headers })
+  const hidden = {
+    addresses: redact.addresses !== 'keep' && `redact.addresses is ${redact.addresses}`,
+    userAgents: isHidden('user-agent') && 'redact.headers hides user-agent',
+  }
+  const remedy = {
+    addresses: 'remove it and filter by countries or asns, or set redact.addresses to keep',
+    userAgents: 'remove it, or add user-agent to redact.keep.headers',
+  }
+  for (const [index, { where: { any = [], ...lists } = {} }] of sinks.entries())
+    for (const [step, each] of [lists, ...any].entries())
+      for (const field of ['addresses', 'userAgents'] as const) {
+        if (each[field] === undefined || hidden[field] === false) continue
+        const at = ['sinks', index, 'where', ...(step === 0 ? [] : ['any', step - 1]), field]
+        report(at, { problem: `compares nothing, since ${hidden[field]}`, remedy: remedy[field] })
+      }
 }
 
 interface Named {

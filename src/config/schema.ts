@@ -3,7 +3,7 @@ import { Secret } from '../domain/text/secret.ts'
 import type { Zone } from '../domain/stream.ts'
 import { FileSinkConfig } from '../sinks/file/config.ts'
 import { HttpSinkConfig } from '../sinks/http/config.ts'
-import { redactedHeaders, redactedQuery } from '../shield/redaction/defaults.ts'
+import { headerRule, queryRule } from '../shield/redaction/names.ts'
 import { KafkaSinkConfig } from '../sinks/kafka/config.ts'
 import { S3SinkConfig } from '../sinks/s3/config.ts'
 import { StdoutSinkConfig } from '../sinks/stdout/config.ts'
@@ -137,13 +137,22 @@ const PollConfig = section('When streams are read', {
 })
 
 const names = z.array(z.string().min(1))
+/** Of headers or parameters, besides those that a rule hides. */
+const hiddenNames = (what: string, rule: string) =>
+  described(names.default([]), `${what}, with *, that are hidden besides ${rule}`, {
+    note: `besides ${rule}`,
+  })
 /** A shorter key could be guessed, and with it every address. */
 const shortestKey = 16
 
 const Redaction = z
   .strictObject({
-    headers: names.default(redactedHeaders).describe('Request headers whose value is masked'),
-    query: names.default(redactedQuery).describe('Query parameters whose value is masked'),
+    headers: hiddenNames('Headers', headerRule),
+    query: hiddenNames('Query parameters', queryRule),
+    keep: section('Names that stay although they would be hidden', {
+      headers: names.default([]).describe('Headers, with *'),
+      query: names.default([]).describe('Query parameters, with *'),
+    }),
     body: choice(['drop', 'keep'], 'Request bodies'),
     addresses: choice(
       ['keep', 'mask', 'drop', 'hash'],

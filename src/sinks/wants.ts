@@ -1,6 +1,7 @@
 import type { Event } from '../domain/event/event.ts'
-import { networks } from '../domain/text/network.ts'
 import { partsOf } from '../domain/event/request-url.ts'
+import { networks } from '../domain/text/network.ts'
+import { matchesPattern } from '../domain/text/pattern.ts'
 
 /** Listed values pass; with `not`, all others do. */
 type ListOrNot = readonly (string | number)[] | { readonly not: readonly (string | number)[] }
@@ -75,24 +76,6 @@ function patterns(listed: readonly string[]): ReturnType<Matcher> {
 
 function exactPatterns(listed: readonly string[]): ReturnType<Matcher> {
   return (value) => listed.some((pattern) => matchesPattern(value, pattern))
-}
-
-/**
- * `*` in a pattern stands for any text. Takes time in proportion to the text: attackers choose it, and a regular
- * expression of several `.*` would take its square.
- */
-function matchesPattern(text: string, pattern: string): boolean {
-  const [first = '', ...rest] = pattern.split('*')
-  const last = rest.pop()
-  if (last === undefined) return text === first
-  if (!text.startsWith(first)) return false
-  let at = first.length
-  for (const part of rest) {
-    const found = text.indexOf(part, at)
-    if (found < 0) return false
-    at = found + part.length
-  }
-  return text.length - last.length >= at && text.endsWith(last)
 }
 
 const fingerprints = 2 ** 64

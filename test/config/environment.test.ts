@@ -38,6 +38,9 @@ test('the environment overrides the file, which overrides the default', () => {
   expect(text).toContain('  level: error # environment SHIELDLOG_LOG_LEVEL\n')
   expect(text).toContain('  format: json # file shieldlog.yaml:3\n')
   expect(text).toContain('  host: 127.0.0.1 # default\n')
+  expect(text).toMatch(
+    /\n {2}headers: \[\] # default; besides those with token, .* in their names, or the words pass, /,
+  )
   // An empty value is the same as none.
   expect(text).toContain('  port: 1 # file shieldlog.yaml:4\n')
 })

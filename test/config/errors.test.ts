@@ -26,6 +26,18 @@ const bad: readonly Row[] = [
     'redact.addressKey',
     'is missing, although addresses is hash; set addressKey',
   ],
+  ['redact: { hide: [a] }', 'redact.hide', 'is not a setting'],
+  ['redact: { keep: { headers: [""] } }', 'redact.keep.headers[0]', 'is empty'],
+  ...['mask', 'drop', 'hash, addressKey: 0123456789abcdef'].map((addresses): Row => [
+    `redact: { addresses: ${addresses} }\nsinks: [{ type: stdout, where: { any: [{ addresses: [1.2.3.4] }] } }]`,
+    'sinks[0].where.any[0].addresses',
+    `since redact.addresses is ${addresses.split(',')[0]}; remove it and filter by countries or asns, or set`,
+  ]),
+  [
+    'redact: { headers: ["user-*"] }\nsinks: [{ type: stdout, where: { userAgents: { not: [curl] } } }]',
+    'sinks[0].where.userAgents',
+    'compares nothing, since redact.headers hides user-agent; remove it, or add',
+  ],
   ['redact: false', 'redact', 'is not an allowed value; write off'],
   ['api: { baseUrl: ftp://x }', 'api.baseUrl', 'is not an http or https URL; write a complete URL'],
   ['api: { baseUrl: "https://u:p@h" }', 'api.baseUrl', 'user name or password; set the key as api.'],

@@ -24,6 +24,8 @@ export interface Marks {
   readonly remedy?: string
   /** A scalar in place of the object sets this key of it. */
   readonly short?: string
+  /** What `config print` says beside the value. */
+  readonly note?: string
   /** Keys that exclude each other; a higher layer that sets one removes the others. */
   readonly exclusive?: readonly (readonly string[])[]
 }

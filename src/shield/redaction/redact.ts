@@ -1,172 +1,215 @@
-import { createHmac } from 'node:crypto'
-import { isIP } from 'node:net'
-import { percentDecoded } from '../../domain/text/decode.ts'
 import { isExactNumber, isObject, jsonText, type Json, type JsonObject } from '../../domain/text/json.ts'
-import type { Secret } from '../../domain/text/secret.ts'
+import {
+  ClientAddresses,
+  hideAddressField,
+  replaceAddresses,
+  standIn,
+  type AddressSettings,
+} from './addresses.ts'
+import { Copies, redacted } from './copies.ts'
+import { byName, hiddenHeaders, hiddenParameters } from './names.ts'
+import { hideInText, hideInUrl, queryStart, type HiddenNames } from './texts.ts'
 
-export interface RedactionSettings {
-  /** Header names, in any case; also matched as plain keys. */
+export interface RedactionSettings extends AddressSettings {
+  /** Names of headers that are hidden besides those that the rule on names hides; also matched as plain keys. */
   readonly headers: readonly string[]
-  /** Names of query parameters, in any case. */
+  /** Names of query parameters, likewise. */
   readonly query: readonly string[]
+  /** Names that are not hidden. */
+  readonly keep: { readonly headers: readonly string[]; readonly query: readonly string[] }
   readonly body: 'drop' | 'keep'
-  readonly addresses: 'keep' | 'mask' | 'drop' | 'hash'
-  readonly addressKey?: Secret | undefined
 }
 export type Redaction = RedactionSettings | 'off'
 
 /**
- * Redacts an entry (without its log) and its decoded log. Returns the same objects when there is nothing to hide. A
- * value that is redacted in one place is masked wherever else it occurs in the entry.
+ * Redacts an entry (without its log) and its decoded log. Returns the same objects when there is nothing to hide. Values
+ * are hidden where they stand. Copies of them are hidden only where copies are to be expected: in what a rule matched,
+ * in the query of the URL and of the referer, and in a log that is text. So no value that a client chooses changes what
+ * another field says of the request.
  */
 export type Redactor = (rest: JsonObject, log: Json) => { readonly rest: JsonObject; readonly log: Json }
 
-type Rule = 'header' | 'body' | 'address'
+/** What a value is, by the name above it. */
+type Place =
+  /** Hidden as a whole. */
+  | 'secret'
+  | 'body'
+  /** Says what happened, in the words of the service or in one that a filter compares: never hidden. */
+  | 'fact'
+  | 'message'
+  | 'userAgent'
+  | 'url'
+  | 'referer'
+  /** What a rule matched. */
+  | 'match'
+  /** An address and nothing else. */
+  | 'address'
+  /** The value of a header, or headers. */
+  | 'header'
+  | 'text'
+  /** Text of which nothing is known. */
+  | 'plain'
 
-/** In unstructured text `body` is too common a word: what follows it is not hidden. */
-const bodyNames = ['urlencodedbody', 'requestbody']
-const bodyKeys = [...bodyNames, 'body']
-/** Of the log, and headers in which proxies name the client. */
-const addressNames = (
-  'remoteip remoteaddr clientip x-forwarded-for x-original-forwarded-for x-real-ip x-client-ip client-ip ' +
-  'true-client-ip cf-connecting-ip fastly-client-ip forwarded'
-).split(' ')
-/** Never redacted: identity and time are needed to recognise duplicates. */
-const identityKeys = new Set(['logId', 'timestamp', 'log'])
-/**
- * Never masked because of a value found elsewhere: an attacker could send a cookie with the value `Blocked`, or with
- * the own address, and so hide the action, the rule or the origin of the attack.
- */
-const ownWords = new Set(
-  'status severity ruleId ruleGroup asn country serverZone Name Key RemoteIp'.split(' '),
-)
+const members = placesBy({
+  fact: 'logid timestamp status severity ruleid rulegroup asn country serverzone serverzoneid method',
+  message: 'message',
+  userAgent: 'user-agent useragent',
+  url: 'url',
+  referer: 'referer referrer',
+  match: 'triggermatch',
+  address: 'remoteip remoteaddr clientip',
+  header: 'headers requestheaders request_headers',
+  body: 'urlencodedbody requestbody body',
+  text: 'labels name key value',
+})
+const headers = placesBy({ userAgent: 'user-agent', referer: 'referer referrer' })
+
+function placesBy(names: { readonly [Of in Place]?: string }): ReadonlyMap<string, Place> {
+  return new Map(
+    Object.entries(names).flatMap(([place, list]) => list.split(' ').map((name) => [name, place as Place])),
+  )
+}
+
+/** In a text `body` is too common a word: what follows it is not hidden. */
+const bodyInText = new Set(['urlencodedbody', 'requestbody'])
+
+/** Texts in which every address is a client's, or may be one. */
+const ofClients: ReadonlySet<Place> = new Set<Place>(['header', 'referer', 'userAgent', 'plain'])
+/** Identity and time are needed to recognise duplicates; the log is redacted once it is decoded. */
+const leftAsTheyAre = new Set(['logId', 'timestamp', 'log'])
 /** Anything nested deeper is redacted as one text. */
 const mostLevels = 100
 
 export function createRedactor(redaction: Redaction): Redactor {
   if (redaction === 'off') return (rest, log) => ({ rest, log })
-  const query = new Set(redaction.query.map((name) => name.toLowerCase()))
-  const ruleOf = rulesOf(redaction)
-  const lines = linePattern([...redaction.headers, ...(redaction.body === 'drop' ? bodyNames : [])])
-  const hide = hidingOf(redaction)
-  const { addresses } = redaction
-
-  function redactPlain(text: string, found: Found): string {
-    const kept = redactQuery(redactLines(text, lines, found), query, found)
-    return addresses === 'keep' ? kept : replaceAddresses(kept, hide)
+  const { keep, body, addresses } = redaction
+  const isHidden = hiddenHeaders({ listed: redaction.headers, kept: keep.headers })
+  const placeOf = {
+    header: byName((name): Place => {
+      return isHidden(name) ? 'secret' : (headers.get(name.trim().toLowerCase()) ?? 'header')
+    }),
+    member: byName((name): Place => {
+      const place = members.get(name.toLowerCase())
+      if (place === 'body' && body === 'keep') return 'text'
+      return place ?? (isHidden(name) ? 'secret' : 'text')
+    }),
   }
-
-  function redactValue(value: Json, found: Found, level: number): Json {
-    if (typeof value === 'string') return redactQuery(value, query, found)
-    if (typeof value !== 'object' || value === null || isExactNumber(value)) return value
-    if (level === mostLevels) return redactPlain(jsonText(value), found)
-    if (!isObject(value)) return mapItems(value, (item) => redactValue(item, found, level + 1))
-    const name = value['Name'] ?? value['name']
-    const route = typeof name === 'string' ? ruleOf(name) : undefined
-    return mapMembers(value, (key, held) => {
-      const rule = route !== undefined && (key === 'Value' || key === 'value') ? route : ruleOf(key)
-      return rule === undefined ? redactValue(held, found, level + 1) : applyRule(rule, held, found)
-    })
+  const names: HiddenNames = {
+    header: byName((name) => isHidden(name) || (body === 'drop' && bodyInText.has(name.toLowerCase()))),
+    parameter: hiddenParameters({ listed: redaction.query, kept: keep.query }),
+    body: body === 'drop',
   }
+  const standFor = standIn(redaction)
 
-  function applyRule(rule: Rule, value: Json, found: Found): Json {
-    if (value === null || value === '') return value
-    if (rule !== 'address') {
-      const text = typeof value === 'string' ? value : jsonText(value)
-      if (rule === 'header') remember(found, text)
+  function hideWhereItStands(value: Json, place: Place, copies: Copies, clients: ClientAddresses): Json {
+    if (place === 'body') return redacted
+    const text = typeof value === 'string' ? value : jsonText(value)
+    if (place === 'secret') {
+      copies.remember(text)
       return redacted
     }
-    if (typeof value !== 'string') return redactPlain(jsonText(value), found)
-    const kept = replaceAddresses(value, (address) => {
-      const stand = hide(address)
-      found.set(address, stand)
-      return stand
+    const clean = hideNamed(text, place, names, copies)
+    if (addresses === 'keep') return clean
+    const replace = (address: string) => {
+      clients.add(address)
+      return standFor(address)
+    }
+    if (ofClients.has(place)) return replaceAddresses(clean, replace)
+    if (place !== 'address') return clean
+    // Masked by the API.
+    if (clean.endsWith('*')) clients.add(clean.trim())
+    return hideAddressField(clean, addresses, replace)
+  }
+
+  function hideCopies(text: string, place: Place, copies: Copies, clients: ClientAddresses): string {
+    if (place === 'plain') return copies.hideIn(text)
+    if (place === 'url' || place === 'referer') {
+      const at = queryStart(text)
+      return text.slice(0, at) + hideCopies(text.slice(at), 'match', copies, clients)
+    }
+    const clean = place === 'match' ? copies.hideIn(text) : text
+    const mayName = place === 'match' || place === 'text' || place === 'message'
+    if (!mayName || clients.isEmpty) return clean
+    return replaceAddresses(clean, (address) => (clients.has(address) ? standFor(address) : address))
+  }
+
+  function walk(value: Json, place: Place, visit: (value: Json, place: Place) => Json, level = 0): Json {
+    if (value === null || value === '' || typeof value === 'boolean') return value
+    if (place === 'secret' || place === 'body' || typeof value === 'string') return visit(value, place)
+    if (typeof value === 'number' || isExactNumber(value)) return value
+    if (level === mostLevels) return visit(jsonText(value), 'plain')
+    if (!isObject(value))
+      return mapItems(value, (item, index) =>
+        walk(item, isSecretPair(value, index) ? 'secret' : place, visit, level + 1),
+      )
+    const name = nameIn(value)
+    return mapMembers(value, (key, held) => {
+      const isValue = key.toLowerCase() === 'value'
+      let at = placeOf[place === 'header' && name === undefined ? 'header' : 'member'](key)
+      if (isValue && name !== undefined) at = placeOf.header(name)
+      if (isValue && place === 'match' && at !== 'secret') at = 'match'
+      return walk(held, at, visit, level + 1)
     })
-    if (kept !== value || hidden[addresses]?.test(value) === true) return kept
-    return addresses === 'hash' && maskedAddress.test(value) ? hide(value) : redacted
+  }
+
+  /** Whether the item before is the name of a hidden header, as in `["Cookie", "a=1"]` and in a list of such pairs. */
+  function isSecretPair(items: readonly Json[], index: number): boolean {
+    if (index % 2 === 0 || items.length % 2 === 1) return false
+    const name = items[index - 1]
+    return typeof name === 'string' && /^\s*[\w-]+\s*$/.test(name) && isHidden(name)
   }
 
   return (rest, log) => {
-    const found: Found = new Map()
-    const cleanRest = mapMembers(rest, (key, value) => {
-      if (identityKeys.has(key)) return value
-      const rule = ruleOf(key)
-      return rule === undefined ? redactValue(value, found, 0) : applyRule(rule, value, found)
-    })
-    const cleanLog = typeof log === 'string' ? redactPlain(log, found) : redactValue(log, found, 0)
-    if (found.size === 0) return { rest: cleanRest, log: cleanLog }
-    const routes = [...found].sort(([left], [right]) => right.length - left.length)
-    return {
-      rest: mapMembers(cleanRest, (key, value) =>
-        identityKeys.has(key) ? value : maskFound(value, routes, key),
+    const copies = new Copies()
+    const clients = new ClientAddresses()
+    const pass = (visit: (value: Json, place: Place) => Json, entry: ReturnType<Redactor>) => ({
+      rest: mapMembers(entry.rest, (key, value) =>
+        leftAsTheyAre.has(key) ? value : walk(value, placeOf.member(key), visit),
       ),
-      log: maskFound(cleanLog, routes),
-    }
+      log: walk(entry.log, typeof entry.log === 'string' ? 'plain' : 'text', visit),
+    })
+    const clean = pass((value, place) => hideWhereItStands(value, place, copies, clients), { rest, log })
+    if (copies.isEmpty && clients.isEmpty) return clean
+    return pass(
+      (value, place) => (typeof value === 'string' ? hideCopies(value, place, copies, clients) : value),
+      clean,
+    )
   }
 }
 
-const maskedAddress = /^[\da-f.:]*\*$/i
-
-/** What an address field of a stored event holds, which is redacted a second time. */
-const hidden: Partial<Record<RedactionSettings['addresses'], RegExp>> = {
-  mask: maskedAddress,
-  hash: /^h:[\da-f]{16}$/,
-}
-
-function hidingOf({ addresses, addressKey }: RedactionSettings): (address: string) => string {
-  if (addresses === 'mask') return maskAddress
-  if (addresses !== 'hash') return () => redacted
-  // The key is read when an address is hashed: a command that reads no event does without it.
-  return (address) => {
-    const keyed = createHmac('sha256', addressKey!.reveal()).update(plainAddress(address))
-    return `h:${keyed.digest('hex').slice(0, 16)}`
+function hideNamed(text: string, place: Place, names: HiddenNames, copies: Copies): string {
+  switch (place) {
+    case 'url':
+    case 'referer':
+      return hideInUrl(text, names, copies)
+    case 'text':
+    case 'match':
+    case 'header':
+      return hideInText(text, names, copies)
+    case 'plain':
+      return hideInText(text, names, copies, { isPlain: true })
+    default:
+      return text
   }
 }
 
-/** One spelling of an address, also of a masked one: IPv6 in the short form, IPv4 also where it is mapped into IPv6. */
-function plainAddress(address: string): string {
-  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
-  if (mapped !== undefined || isIP(address) !== 6) return mapped ?? address
-  return new URL(`http://[${address}]`).hostname
-}
-
-/** Returns the rule for a key or header name. The same names occur in every entry, so results are cached. */
-function rulesOf(settings: RedactionSettings): (name: string) => Rule | undefined {
-  const rules = new Map<string, Rule>()
-  if (settings.addresses !== 'keep') for (const name of addressNames) rules.set(name, 'address')
-  if (settings.body === 'drop') for (const name of bodyKeys) rules.set(name, 'body')
-  for (const name of settings.headers) rules.set(name.trim().toLowerCase(), 'header')
-  const known = new Map<string, Rule | null>()
-  return (name) => {
-    const answer = known.get(name)
-    if (answer !== undefined) return answer ?? undefined
-    const rule = rules.get(name.trim().toLowerCase())
-    // Attackers choose the names: the cache is bounded.
-    if (known.size < 4096 && name.length < 100) known.set(name, rule ?? null)
-    return rule
+/** The name of a pair `{Name, Value}` or `{Key, Value}`, in any case. */
+function nameIn(members: JsonObject): string | undefined {
+  for (const key in members) {
+    if (key.length > 4 || key.length < 3) continue
+    const plain = key.toLowerCase()
+    const name = plain === 'name' || plain === 'key' ? members[key] : undefined
+    if (typeof name === 'string') return name
   }
-}
-
-function maskFound(value: Json, routes: readonly (readonly [string, string])[], key = ''): Json {
-  if (typeof value === 'string') return ownWords.has(key) ? value : replaceAll(value, routes)
-  if (typeof value !== 'object' || value === null || isExactNumber(value)) return value
-  if (!isObject(value)) return mapItems(value, (item) => maskFound(item, routes))
-  return mapMembers(value, (name, held) => maskFound(held, routes, name))
-}
-
-function replaceAll(text: string, routes: readonly (readonly [string, string])[]): string {
-  let masked = text
-  for (const [secret, stand] of routes)
-    if (masked.includes(secret)) masked = masked.replaceAll(secret, () => stand)
-  return masked
+  return undefined
 }
 
 /** Returns the same array when no item changed. */
-function mapItems(items: readonly Json[], map: (item: Json) => Json): readonly Json[] {
+function mapItems(items: readonly Json[], map: (item: Json, index: number) => Json): readonly Json[] {
   let copy: Json[] | undefined
   for (let index = 0; index < items.length; index++) {
     const item = items[index]!
-    const mapped = map(item)
+    const mapped = map(item, index)
     if (mapped === item) continue
     copy ??= [...items]
     copy[index] = mapped
@@ -185,114 +228,4 @@ function mapMembers(members: JsonObject, map: (key: string, value: Json) => Json
   }
   if (changed === undefined) return members
   return Object.fromEntries(Object.entries(members).map(([key, value]) => [key, changed.get(key) ?? value]))
-}
-
-const redacted = '[redacted]'
-
-/** Secret text, to mask everywhere in the same entry → its replacement. */
-type Found = Map<string, string>
-
-/** Masks the values of query parameters in any text, however their names are encoded. */
-function redactQuery(text: string, names: ReadonlySet<string>, found: Found): string {
-  if (names.size === 0 || !text.includes('=')) return text
-  // A value may hold further parameters (`?next=?token=…`): the pattern matches names only, and a listed name then
-  // takes the value after it.
-  const named = /(?:^|[?&;\s"'(<])([^?&;\s"'(<>=#]+)=/g
-  const valueEnd = /[&;\s"'<>#]/g
-  const parts: string[] = []
-  let from = 0
-  for (let match = named.exec(text); match !== null; match = named.exec(text)) {
-    if (!names.has(plainName(match[1]!))) continue
-    valueEnd.lastIndex = named.lastIndex
-    const end = valueEnd.exec(text)?.index ?? text.length
-    if (end === named.lastIndex) continue
-    remember(found, text.slice(named.lastIndex, end))
-    parts.push(text.slice(from, named.lastIndex), redacted)
-    from = end
-    named.lastIndex = from
-  }
-  return from === 0 ? text : parts.join('') + text.slice(from)
-}
-
-function plainName(name: string): string {
-  const spaced = name.replaceAll('+', ' ')
-  return (percentDecoded(spaced) ?? spaced).replace(/\[[^\]]*\]$/, '').toLowerCase()
-}
-
-/**
- * Matches `<name>: value` and similar forms (`name=value`, truncated JSON, a list of `Name` and `Value`) in
- * unstructured text. A name may follow an escaped line break, as in a text inside JSON that was cut. A quoted value ends
- * at its quote, any other at the end of its line. Undefined without names.
- */
-function linePattern(names: Iterable<string>): RegExp | undefined {
-  const alternatives = [...names].map((name) => name.trim().replace(/[^\w-]/g, String.raw`\$&`)).join('|')
-  if (alternatives === '') return undefined
-  const quote = String.raw`\\*["']?`
-  const between = String.raw`${quote}\s*(?:[:=]|,\s*${quote}value${quote}\s*:)\s*`
-  return new RegExp(
-    String.raw`(?:(?<![\w-])|(?<=\\[nrt]))((?:${alternatives})${between})("(?:[^"\\]|\\.)*"?|[^\r\n]*)`,
-    'gis',
-  )
-}
-
-function redactLines(text: string, pattern: RegExp | undefined, found: Found): string {
-  if (pattern === undefined) return text
-  return text.replace(pattern, (whole, before: string, value: string) => {
-    const isQuoted = value.startsWith('"')
-    const plain = isQuoted ? value.slice(1).replace(/"$/, '') : value
-    if (plain.trim() === '') return whole
-    remember(found, plain)
-    return isQuoted ? `${before}"${redacted}"` : `${before}${redacted}`
-  })
-}
-
-/** Shorter texts occur everywhere; masking them would make events unreadable and hide nothing. */
-const shortestSecret = 6
-/** A request can carry thousands of cookies, and each piece is searched for in every text of its entry. */
-const mostPieces = 64
-
-const noSecrets = new Set(['bearer', 'digest', 'negotiate', 'httponly', 'secure', 'partitioned'])
-const attributes = new Set(['domain', 'path', 'expires', 'max-age', 'samesite', 'realm', 'algorithm'])
-
-/** Of a value: itself, and each value in a list such as `sid=abc; theme=dark` or `Bearer abc`, also percent-decoded. */
-function remember(found: Found, value: string): void {
-  const most = found.size + mostPieces
-  keepSecret(found, value.trim())
-  for (const part of value.split(/[;,\s]+/)) {
-    const equals = part.indexOf('=')
-    const name = part.slice(0, Math.max(0, equals)).toLowerCase()
-    if (attributes.has(name) || noSecrets.has(part.toLowerCase())) continue
-    keepSecret(found, part)
-    if (equals > 0) keepSecret(found, part.slice(equals + 1).replace(/^"|"$/g, ''))
-    if (found.size >= most) return
-  }
-}
-
-function keepSecret(found: Found, piece: string): void {
-  // Decoded once: a text of `%252525…` would have as many forms as it has signs.
-  for (const form of new Set([piece, percentDecoded(piece) ?? piece]))
-    // The replacement text itself must not be masked again.
-    if (form.length >= shortestSecret && !redacted.includes(form)) found.set(form, redacted)
-}
-
-const candidates =
-  /(?<![\w.])(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)|[\da-f]{0,4}(?::[\da-f]{0,4}){2,7}(?:\.\d{1,3}){0,3}(?![\w:])\*?)/gi
-
-/** Lookalikes (a time, a version) stay, and so do masked addresses: a stored event is redacted a second time. */
-export function replaceAddresses(text: string, replace: (address: string) => string): string {
-  return text.replace(candidates, (found) => {
-    const address = found.endsWith('*') ? found.slice(0, -1) : found
-    if (isIP(address) === 0 || (address !== found && maskAddress(address) === found)) return found
-    return replace(address) + found.slice(address.length)
-  })
-}
-
-/** IPv4 without its last octet (`1.2.3.*`), IPv6 without its last four groups (`2001:db8:0:1::*`). */
-export function maskAddress(address: string): string {
-  if (/^(?:::ffff:)?[\d.]+$/i.test(address)) return address.replace(/\d+$/, '*')
-  // A URL has groups only, and at most one run of zeros left out.
-  const written = new URL(`http://[${address}]`).hostname.slice(1, -1)
-  const [front = [], back] = written.split('::').map((part) => part.split(':').filter(Boolean))
-  const zeros = back === undefined ? [] : Array<string>(8 - front.length - back.length).fill('0')
-  return `${[...front, ...zeros, ...(back ?? [])].slice(0, 4).join(':')}::*`
 }

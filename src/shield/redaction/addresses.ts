@@ -1,0 +1,93 @@
+import { createHmac } from 'node:crypto'
+import { isIP } from 'node:net'
+import type { Secret } from '../../domain/text/secret.ts'
+import { redacted } from './copies.ts'
+
+export interface AddressSettings {
+  readonly addresses: 'keep' | 'mask' | 'drop' | 'hash'
+  readonly addressKey?: Secret | undefined
+}
+
+/** What stands in place of an address. */
+export function standIn({ addresses, addressKey }: AddressSettings): (address: string) => string {
+  if (addresses === 'mask') return maskAddress
+  if (addresses !== 'hash') return () => redacted
+  // The key is read when an address is hashed: a command that reads no event does without it.
+  return (address) => {
+    const keyed = createHmac('sha256', addressKey!.reveal()).update(plainAddress(address))
+    return `h:${keyed.digest('hex').slice(0, 16)}`
+  }
+}
+
+const maskedAddress = /^[\da-f.:]*\*$/i
+
+/** What an address field of a stored event holds, which is redacted a second time. */
+const hidden: Partial<Record<AddressSettings['addresses'], RegExp>> = {
+  mask: maskedAddress,
+  hash: /^h:[\da-f]{16}$/,
+}
+
+/** A field that holds an address and nothing else. */
+export function hideAddressField(
+  text: string,
+  addresses: AddressSettings['addresses'],
+  hide: (address: string) => string,
+): string {
+  const kept = replaceAddresses(text, hide)
+  if (kept !== text || hidden[addresses]?.test(text) === true) return kept
+  return addresses === 'hash' && maskedAddress.test(text) ? hide(text) : redacted
+}
+
+/** The addresses of the clients of one entry, of which some may be masked by the API. */
+export class ClientAddresses {
+  readonly #known = new Set<string>()
+
+  get isEmpty(): boolean {
+    return this.#known.size === 0
+  }
+
+  add(address: string): void {
+    this.#known.add(plainAddress(address))
+  }
+
+  has(address: string): boolean {
+    const plain = plainAddress(address)
+    return this.#known.has(plain) || this.#known.has(maskAddress(plain))
+  }
+}
+
+/** One spelling of an address: IPv6 in the short form, IPv4 also where it is mapped into IPv6. */
+function plainAddress(address: string): string {
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
+  if (mapped !== undefined || isIP(address) !== 6) return mapped ?? address
+  return new URL(`http://[${address}]`).hostname.slice(1, -1)
+}
+
+/** Colons may be percent-encoded, and what is before may be an escape: `?ip=%5B2001%3Adb8%3A%3A1%5D`. */
+const candidates =
+  /(?:(?<=%[\da-f]{2})|(?<![\w.%]))(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)|[\da-f]{0,4}(?:(?::|%3a)[\da-f]{0,4}){2,7}(?:\.\d{1,3}){0,3}(?![\w:])\*?)/gi
+
+/** `Chrome/120.0.0.0`, `v="99.0.0.0"`, `version 1.2.3.4`. */
+const versionBefore = /(?:(?:^|[\s(;,"'])[a-z][\w.-]*\/|\bv(?:er(?:sion)?)?["'=:\s]+)$/i
+
+/** Lookalikes (a time, a version) stay, and so do masked addresses: a stored event is redacted a second time. */
+export function replaceAddresses(text: string, replace: (address: string) => string): string {
+  return text.replace(candidates, (found, offset: number) => {
+    const isStarred = found.endsWith('*')
+    const address = (isStarred ? found.slice(0, -1) : found).replace(/%3a/gi, ':')
+    // `::` is nobody's address, and a sign of many languages.
+    if (isIP(address) === 0 || address === '::' || (isStarred && maskAddress(address) === found)) return found
+    if (versionBefore.test(text.slice(Math.max(0, offset - 64), offset))) return found
+    return replace(address) + (isStarred ? '*' : '')
+  })
+}
+
+/** IPv4 without its last octet (`1.2.3.*`), IPv6 without its last four groups (`2001:db8:0:1::*`). */
+export function maskAddress(address: string): string {
+  if (/^(?:::ffff:)?[\d.]+$/i.test(address)) return address.replace(/\d+$/, '*')
+  // A URL has groups only, and at most one run of zeros left out.
+  const written = new URL(`http://[${address}]`).hostname.slice(1, -1)
+  const [front = [], back] = written.split('::').map((part) => part.split(':').filter(Boolean))
+  const zeros = back === undefined ? [] : Array<string>(8 - front.length - back.length).fill('0')
+  return `${[...front, ...zeros, ...(back ?? [])].slice(0, 4).join(':')}::*`
+}

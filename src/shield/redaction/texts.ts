@@ -1,0 +1,135 @@
+import { redacted, type Copies } from './copies.ts'
+
+/** Whether what stands under a name is hidden, and the body of a request. */
+export interface HiddenNames {
+  readonly header: (name: string) => boolean
+  readonly parameter: (name: string) => boolean
+  readonly body: boolean
+}
+
+/** Finds a name and what is between it and its value; the first group is the name. */
+interface Form {
+  readonly names: RegExp
+  /** Where a value ends that begins at `from`. */
+  readonly endOf: (text: string, from: number, found: RegExpExecArray) => number
+}
+
+function hideValues(
+  text: string,
+  { names, endOf }: Form,
+  isHidden: (name: string) => boolean,
+  copies: Copies,
+): string {
+  let [clean, from] = ['', 0]
+  names.lastIndex = 0
+  for (let found = names.exec(text); found !== null; found = names.exec(text)) {
+    const start = names.lastIndex
+    // What seemed to be the value of this name may be a name itself.
+    names.lastIndex = found.index + found[1]!.length + 1
+    if (!isHidden(found[1]!)) continue
+    const end = endOf(text, start, found)
+    const value = text.slice(start, end)
+    if (value.trim() === '') continue
+    copies.remember(value)
+    clean += text.slice(from, start) + redacted
+    names.lastIndex = from = end
+  }
+  return from === 0 ? text : clean + text.slice(from)
+}
+
+/** The index of what the pattern, a sticky or global one, finds at `from` or later. */
+function indexFrom(pattern: RegExp, text: string, from: number): number {
+  pattern.lastIndex = from
+  return pattern.exec(text)?.index ?? text.length
+}
+
+/** Where the match of a sticky pattern that matches anything ends. */
+function endFrom(pattern: RegExp, text: string, from: number): number {
+  pattern.lastIndex = from
+  pattern.exec(text)
+  return pattern.lastIndex
+}
+
+/**
+ * Parameters, also inside an encoded URL that is the value of another one. A value may hold further parameters
+ * (`?next=?token=…`): the pattern matches names only, and a hidden name then takes the value after it. A semicolon
+ * separates parameters only where a name follows.
+ */
+const parameterNames = /(?:^|[?&;#\s"'(<]|%(?:3f|26|23))((?:[^?&;#\s"'(<>=%]|%(?!3f|26|23|3d))+)(?:=|%3d)/gi
+const parameter = (valueEnd: RegExp, encodedValueEnd: RegExp): Form => ({
+  names: parameterNames,
+  endOf: (text, from, [whole]) => indexFrom(whole.endsWith('=') ? valueEnd : encodedValueEnd, text, from),
+})
+const parameterInText = parameter(
+  /[&\s"'<>#]|;(?=\s*[^&;=#\s]+=)/g,
+  /[&\s"'<>#]|%(?:26|23)|;(?=\s*[^&;=#\s]+=)/gi,
+)
+const parameterInUrl = parameter(/[&#]|;(?=[^&;=#]+=)/g, /[&#]|%(?:26|23)|;(?=[^&;=#]+=)/gi)
+
+/** To the end of its line, and of the lines that continue it. */
+const restOfLine = /[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*/y
+const endOfHeader: Form['endOf'] = (text, from) => endFrom(restOfLine, text, from)
+
+/** A line of a request, or of a text inside JSON that was cut, with escaped line breaks. */
+const headerLine: Form = {
+  names: /(?:^[ \t]*|(?<=\\[nrt]))([a-z][\w.-]*)[ \t]*:[ \t]*/gim,
+  endOf: endOfHeader,
+}
+/** Anywhere in a text of which nothing else is known; in a URL it is a parameter. */
+const headerAnywhere: Form = {
+  names: /(?:(?<![\w.?&\\-])|(?<=\\[nrt]))([a-z][\w.-]*)\s*[:=]\s*/gi,
+  endOf: endOfHeader,
+}
+/** In JSON, perhaps cut, perhaps escaped: a member, a pair of Name and Value, a pair of two texts. */
+const quotedName: Form = {
+  names: /["']([a-z][\w.-]*)\\*["']\s*(?:[:=]|,(?:\s*\\*["']value\\*["']\s*:|(?=\s*\\*["'])))\s*(\\*["'])?/gi,
+  endOf(text, from, [, , quote]) {
+    if (quote === '"') return endFrom(/(?:[^"\\]|\\.)*/sy, text, from)
+    if (quote === "'") return endFrom(/(?:[^'\\]|\\.)*/sy, text, from)
+    const escapes = (quote?.length ?? 0) - 1
+    if (escapes > 0 && escapes < 16)
+      return indexFrom(new RegExp(`(?<!\\\\)\\\\{${escapes}}${quote!.at(-1)!}`, 'g'), text, from)
+    return endFrom(/[\w.+-]+(?=\s*[,}\]])|[^\r\n]*/y, text, from)
+  },
+}
+
+/** Of URLs in a text, also of encoded ones. */
+const userInfo = /(?<=:\/\/)[^/?#&\s"'<>]+(?=@)|(?<=%3a%2f%2f)(?:(?!%2f|%3f|%23)[^/?#&\s"'<>])+(?=%40)/gi
+
+/** `isPlain`: nothing else is known of the text. */
+export function hideInText(
+  text: string,
+  names: HiddenNames,
+  copies: Copies,
+  { isPlain = false } = {},
+): string {
+  let clean = names.body ? withoutBody(text) : text
+  if (isPlain) clean = hideValues(clean, headerAnywhere, names.header, copies)
+  else if (clean.includes(':')) clean = hideValues(clean, headerLine, names.header, copies)
+  if (/["']/.test(clean)) clean = hideValues(clean, quotedName, names.header, copies)
+  return hideInQuery(clean, parameterInText, names, copies)
+}
+
+/** A whole request in a text: what follows its headers is its body. */
+function withoutBody(text: string): string {
+  const isRequest = text.includes('\n') && /^\s*[a-z]+ \S+ HTTP\/[\d.]+\r?\n/i.test(text)
+  const blank = isRequest ? /\r?\n\r?\n(?=[^])/.exec(text) : null
+  return blank === null ? text : text.slice(0, blank.index + blank[0].length) + redacted
+}
+
+function hideInQuery(text: string, form: Form, names: HiddenNames, copies: Copies): string {
+  const clean = /=|%3d/i.test(text) ? hideValues(text, form, names.parameter, copies) : text
+  return /@|%40/.test(clean) ? clean.replace(userInfo, redacted) : clean
+}
+
+/** Where the query or the fragment of a URL begins. */
+export function queryStart(url: string): number {
+  return indexFrom(/[?#]/g, url, 0)
+}
+
+/** Hides the user info and what is hidden of query and fragment; scheme, host and path stay. */
+export function hideInUrl(url: string, names: HiddenNames, copies: Copies): string {
+  const at = queryStart(url)
+  const front = url.slice(0, at).replace(/(?<=^[a-z][a-z\d+.-]*:\/\/)[^/]+(?=@)/i, redacted)
+  return front + hideInQuery(url.slice(at), parameterInUrl, names, copies)
+}
