@@ -3,7 +3,8 @@ import type { AccountGate, SharedLimits } from '../ports/process.ts'
 import { createGate } from '../shield/client/account-gate.ts'
 import { createShieldClient } from '../shield/client/client.ts'
 import { createPageBudget } from '../shield/client/page-budget.ts'
-import { createEventLogSource, sharePages } from '../shield/event-logs.ts'
+import { createEventLogSource } from '../shield/event-logs.ts'
+import { sharePages } from '../shield/shared-pages.ts'
 import { createRedactor } from '../shield/redaction/redact.ts'
 import type { QuietRuntime } from './quiet-runtime.ts'
 import { version } from './version.ts'
@@ -15,6 +16,9 @@ export type Reading = ReturnType<typeof createReading>
 
 /** The limits of an account that processes share; undefined where each process has its own. */
 export type LimitsOf = (account: string, maxRequestsPerSecond: number | null) => SharedLimits | undefined
+
+/** Of pages that are kept for other sinks; enough for 15 pages of 1,000 entries, or 2,000 small ones. */
+const mostKeptBytes = 33_554_432
 
 /** The API clients of all configured accounts. */
 export function createReading(config: Config, { clock, telemetry }: QuietRuntime, limitsOf?: LimitsOf) {
@@ -49,7 +53,7 @@ export function createReading(config: Config, { clock, telemetry }: QuietRuntime
   return {
     source: sharePages(
       { ...createEventLogSource(clientOf, () => redactor), address: api.baseUrl },
-      { sinks: config.sinks.length, clock },
+      { sinks: config.sinks.length, keptBytes: Math.min(mostKeptBytes, api.maxBytesInFlight / 2), clock },
     ),
     clientOf,
     /** The gate that all requests of an account pass. */

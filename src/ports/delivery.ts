@@ -46,10 +46,10 @@ export interface PageRequest {
   /** Throws `no_room` (cancelled) instead of waiting for memory. */
   readonly ifRoom?: boolean
   /**
-   * For a page that is fetched ahead: the source calls it once a good answer has arrived, and keeps the answer as bytes
-   * until it resolves, since the decoded events would take three times as much memory.
+   * For a page that is fetched ahead: a good answer stays bytes until its entries are accessed, since events take three
+   * times as much memory. An answer that is no page fails then.
    */
-  readonly whenWanted?: () => Promise<void>
+  readonly ahead?: boolean
 }
 
 /** A load of consecutive pages ends with the page that reaches one of these. */

@@ -121,9 +121,8 @@ export interface SpanFacts extends Partial<Stream> {
   readonly priority?: Priority
   /** URL that the step requests or delivers to; the span holds its host and port, never its path. */
   readonly server?: string
+  /** Absent for a page that is fetched ahead: it is parsed when it is taken. */
   readonly events?: number
-  /** How long a page that was fetched ahead waited until the pump took it, ms. */
-  readonly unwantedMs?: number
   /** The failure that the work ended with without throwing it. */
   readonly outcome?: FailureCode
 }

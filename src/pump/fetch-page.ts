@@ -5,7 +5,6 @@ import { spanFacts, type PumpDeps, type TakeJob } from './session.ts'
 
 export interface FetchedPage {
   readonly page: Page
-  /** Excludes the time for which a page that was fetched ahead waited to be taken. */
   readonly tookMs: number
 }
 
@@ -14,30 +13,34 @@ interface Fetching {
   readonly job: Pick<TakeJob, 'stream' | 'priority'>
 }
 
-/** Fetches a page, in a span. `wanted`: of a page that is fetched ahead, when it is taken. */
+/** Fetches a page, in a span. */
 export function fetchPage(
   { deps, job }: Fetching,
   request: PageRequest,
   signal: AbortSignal,
-  wanted?: Promise<void>,
 ): Promise<FetchedPage> {
   const { source, clock, tracer } = deps
   const { address: server } = source
   const facts = { ...spanFacts(job), ...(server !== undefined && { server }) }
   return tracer.span('fetch', facts, async (note) => {
-    let unwantedMs = 0
-    const whenWanted = async () => {
-      const beganMs = clock.monotonic()
-      await wanted
-      unwantedMs = clock.monotonic() - beganMs
-      note({ unwantedMs })
-    }
     const beganMs = clock.monotonic()
-    const page = await source.fetchPage({ ...request, ...(wanted && { whenWanted }) }, signal)
-    // A known page is not parsed for its count.
-    if (page.hash === undefined || page.hash !== request.known) note({ events: page.content().events.length })
-    return { page, tookMs: page.shared?.tookMs ?? clock.monotonic() - beganMs - unwantedMs }
+    const page = await source.fetchPage(request, signal)
+    const tookMs = page.shared?.tookMs ?? clock.monotonic() - beganMs
+    const events = request.ahead === true ? undefined : parse(page, request)
+    if (events !== undefined) note({ events })
+    return { page, tookMs }
   })
+}
+
+/** A known page is not parsed for its count. One that cannot be parsed is released. */
+function parse(page: Page, { known }: PageRequest): number | undefined {
+  if (page.hash !== undefined && page.hash === known) return undefined
+  try {
+    return page.content().events.length
+  } catch (error) {
+    page.release()
+    throw error
+  }
 }
 
 export type PageAhead = ReturnType<typeof fetchAhead>
@@ -45,24 +48,32 @@ export type PageAhead = ReturnType<typeof fetchAhead>
 /** Fetches a page while the one before it is delivered. Take it or discard it. */
 export function fetchAhead(on: Fetching, request: PageRequest, signal: AbortSignal) {
   const abort = new AbortController()
-  const wanted = Promise.withResolvers<void>()
-  const either = AbortSignal.any([signal, abort.signal])
-  const fetched = fetchPage(on, { ...request, ifRoom: true }, either, wanted.promise)
+  const own = { ...request, ifRoom: true }
+  const fetched = fetchPage(on, { ...own, ahead: true }, AbortSignal.any([signal, abort.signal]))
   // The request may fail before `take`, which rejects then: this prevents an unhandled rejection.
   fetched.catch(() => undefined)
+  const parsed = async (): Promise<FetchedPage> => {
+    const found = await fetched
+    parse(found.page, request)
+    return found
+  }
   return {
     cursor: request.cursor,
     /** Lets the answer be parsed before it is taken, while the sink still works on the page before it. */
-    want: wanted.resolve,
-    /** It does not wait for memory: rejects with `no_room` then. */
-    take(): Promise<FetchedPage> {
-      wanted.resolve()
-      return fetched
+    want: () => void parsed().catch(() => undefined),
+    /** An answer that is no page is requested again. Does not wait for memory: rejects with `no_room` then. */
+    async take(): Promise<FetchedPage> {
+      await fetched
+      try {
+        return await parsed()
+      } catch (error) {
+        if (!isFailure(error)) throw error
+        return fetchPage(on, own, signal)
+      }
     },
     /** Aborts the request and frees its bytes. Resolves when the request has ended. */
     async discard(): Promise<void> {
       abort.abort(cancelled())
-      wanted.resolve()
       try {
         const { page } = await fetched
         page.release()

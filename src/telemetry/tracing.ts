@@ -121,15 +121,12 @@ export async function flushSpans(longestMs: number, clock: Clock): Promise<void>
 }
 
 /** All that an attribute may hold besides a server. */
-const told = ['zone', 'day', 'sink', 'priority', 'events', 'unwantedMs', 'outcome'] as const
+const told = ['zone', 'day', 'sink', 'priority', 'events', 'outcome'] as const
 
 /** Names of OpenTelemetry's conventions where they exist, otherwise names with shieldlog's prefix. */
 function attributesOf(facts: SpanFacts): Attributes {
   const attributes = serverAttributes(facts.server)
-  for (const fact of told) {
-    const name = fact === 'unwantedMs' ? 'unwanted_ms' : fact
-    if (facts[fact] !== undefined) attributes[`shieldlog.${name}`] = facts[fact]
-  }
+  for (const fact of told) if (facts[fact] !== undefined) attributes[`shieldlog.${fact}`] = facts[fact]
   return attributes
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
 import { LatestPages } from '../../src/pump/latest-pages.ts'
 import { createPageBudget } from '../../src/shield/client/page-budget.ts'
-import { sharePages } from '../../src/shield/event-logs.ts'
+import { sharePages } from '../../src/shield/shared-pages.ts'
 import { endOf } from '../../src/domain/day.ts'
 import { stream } from '../domain/builders.ts'
 import { withMemory } from './with-memory.ts'
@@ -17,7 +17,7 @@ async function process(
 ): Promise<Stage & { pumpAll(): Promise<void>; pumpOne(sink: string, more?: object): Promise<unknown> }> {
   const stage = await createStage()
   const { clock, plainSink, deps } = stage
-  const source = sharePages(withMemory(deps.source, budget), { sinks: count, clock })
+  const source = sharePages(withMemory(deps.source, budget), { sinks: count, keptBytes: 1e7, clock })
   const shared = { source, latestPages: new LatestPages() }
   stage.script.load = {}
   const pumpOne = (sink: string, more: object = {}) =>

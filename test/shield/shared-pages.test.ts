@@ -4,11 +4,13 @@ import { Failure } from '../../src/domain/failure.ts'
 import type { Cursor, Page } from '../../src/domain/scan/page.ts'
 import type { PageRequest } from '../../src/ports/delivery.ts'
 import { createPageBudget, type PageBudget, type Reservation } from '../../src/shield/client/page-budget.ts'
-import { sharePages } from '../../src/shield/event-logs.ts'
+import { sharePages } from '../../src/shield/shared-pages.ts'
 import { dayAt } from '../domain/builders.ts'
 import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
 
 const never = new AbortController().signal
+/** That a kept page counts, however small. */
+const leastBytes = 16_384
 const first = {
   zone: { id: 101, name: 'shop', account: 'default' },
   day: dayAt('2026-11-20'),
@@ -21,7 +23,7 @@ const first = {
 interface Asked {
   readonly request: PageRequest
   readonly signal: AbortSignal
-  answer(): Promise<void>
+  answer(bytes?: number, content?: Page['content']): Promise<void>
   fail(failure: Failure): void
 }
 
@@ -34,7 +36,7 @@ beforeEach(() => {
   clock = createFakeClock(1_000_000, true)
   asked = []
   budget = createPageBudget(100)
-  source = sharePages({ fetchPage, reserve }, { sinks: 3, clock })
+  source = sharePages({ fetchPage, reserve }, { sinks: 3, keptBytes: 5 * leastBytes, clock })
 })
 
 const reserve = ({ sink, ifRoom }: PageRequest, signal: AbortSignal) =>
@@ -48,16 +50,9 @@ function fetchPage(request: PageRequest, signal: AbortSignal, memory?: Reservati
       request,
       signal,
       fail: reject,
-      async answer() {
-        await request.whenWanted?.()
+      async answer(bytes = 1, content = () => ({ events: [], more: false, next: null })) {
         const { release } = memory ?? (await reserve(request, signal))
-        resolve({
-          content: () => ({ events: [], more: false, next: null }),
-          bytes: 1,
-          requestedAt,
-          clockOffsetMs: 0,
-          release,
-        })
+        resolve({ content, bytes, requestedAt, clockOffsetMs: 0, release })
       },
     })
   })
@@ -158,15 +153,101 @@ describe('streams of a zone and day', () => {
     expect(budget.heldBytes).toBe(0)
   })
 
-  it('have it parsed as soon as one of them wants it', async () => {
-    const wanted = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const pages = wanted.map(({ promise }, index) => ask(`${index}`, { whenWanted: () => promise }))
+  it('get no answer that turned out to be no page when one of them parsed it', async () => {
+    const page = ask('a', { ahead: true })
     await turn()
-    const answered = asked[0]!.answer()
-    expect(await Promise.race([answered, turn().then(() => 'waits')])).toBe('waits')
-    wanted[1]!.resolve()
-    await answered
-    expect(await Promise.all(pages)).toHaveLength(2)
+    await asked[0]!.answer(1, () => {
+      throw new Failure('retry', 'bad_body', 'no page')
+    })
+    expect((await page).content).toThrow('no page')
+    void ask('b')
+    await turn()
+    expect(asked).toHaveLength(2)
+  })
+})
+
+/** Sink `a` reads a page, and gives its memory back. */
+async function read(cursor: string | null, bytes = 1, more: Partial<PageRequest> = {}): Promise<void> {
+  const page = ask('a', { cursor: cursor as Cursor, ...more })
+  await turn()
+  await asked.at(-1)!.answer(bytes)
+  ;(await page).release()
+}
+
+/** Whether sink `b` gets what `a` has read. */
+async function isKept(cursor: string | null, more: Partial<PageRequest> = {}): Promise<boolean> {
+  const stop = new AbortController()
+  const asks = ask('b', { cursor: cursor as Cursor, ...more }, stop.signal).catch(() => undefined)
+  await turn()
+  stop.abort()
+  const page = await asks
+  page?.release()
+  return page !== undefined
+}
+
+describe('a page that has arrived is kept for the other sinks', () => {
+  it('beside the memory of those who hold it; who takes it pays for it', async () => {
+    await read('1')
+    expect(budget.heldBytes).toBe(0)
+    const page = await ask('b', { cursor: '1' as Cursor })
+    expect([asked.length, budget.heldBytes]).toEqual([1, 10])
+    page.release()
+    page.release()
+    expect(budget.heldBytes).toBe(0)
+  })
+
+  it.each([
+    { what: 'four times its body', bytes: leastBytes / 4, kept: '34567' },
+    { what: 'at least 16 KiB, if it is small', bytes: 1, kept: '34567' },
+    { what: 'four times its body, if that is more', bytes: leastBytes / 2, kept: '67' },
+  ])('up to a bound, the oldest go first; it counts $what', async ({ bytes, kept }) => {
+    for (const cursor of '1234567') await read(cursor, bytes)
+    const found = await Promise.all('1234567'.split('').map((cursor) => isKept(cursor)))
+    expect(
+      '1234567'
+        .split('')
+        .filter((_, index) => found[index])
+        .join(''),
+    ).toBe(kept)
+  })
+
+  it('however long the backlog of another day is: the day that holds most gives way', async () => {
+    const poll = { day: dayAt('2026-11-19') }
+    await read('0', 1, poll)
+    for (let page = 1; page < 50; page++) await read(`${page}`)
+    await read('1', 1, poll)
+    expect(await Promise.all([isKept('0', poll), isKept('1', poll)])).toEqual([true, true])
+    expect(await Promise.all([isKept('49'), isKept('47'), isKept('46')])).toEqual([true, true, false])
+    // One that is larger than all takes no place from others.
+    await read('2', 100 * leastBytes, { day: dayAt('2026-11-18') })
+    expect(await isKept('49')).toBe(true)
+  })
+
+  it('until every sink has taken it, and a page that serves for seconds only no longer', async () => {
+    for (const day of [dayAt('2026-11-18'), dayAt('2026-11-19')])
+      await read(null, 1, { day, freshForMs: 5_000 })
+    await clock.advance(5_001)
+    for (const cursor of '1234') await read(cursor)
+    expect(await Promise.all('1234'.split('').map((cursor) => isKept(cursor)))).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ])
+    for (const sink of ['b', 'c']) (await ask(sink, { cursor: '1' as Cursor })).release()
+    expect(await isKept('1')).toBe(false)
+  })
+
+  it('unless a later request has taken its place', async () => {
+    const slow = ask('a')
+    await turn()
+    await clock.advance(10)
+    const later = ask('b', { requestedSince: clock.steady() })
+    await turn()
+    for (const { answer } of [...asked].reverse()) await answer()
+    expect((await slow).requestedAt).toBe(1_000_000)
+    expect((await ask('c')).requestedAt).toBe((await later).requestedAt)
+    expect(asked).toHaveLength(2)
   })
 })
 
@@ -179,31 +260,6 @@ describe('the memory of a shared page', () => {
     expect(budget.heldBytes).toBe(10)
     pages[2]!.release()
     expect(budget.heldBytes).toBe(0)
-  })
-
-  it('is kept for the others, until it is needed', async () => {
-    const [page] = await landed('a')
-    page!.release()
-    expect(budget.heldBytes).toBe(10)
-    const large = await budget.reserve(() => 95, never, 'a')
-    large.resize(95)
-    expect(budget.reserveIfRoom(5, 'a')).toBeDefined()
-    expect(budget.heldBytes).toBe(100)
-    void ask('b')
-    await turn()
-    expect(asked).toHaveLength(2)
-  })
-
-  it('is kept up to half of all, the latest ones', async () => {
-    for (const cursor of '1234567'.split('')) {
-      const page = ask('a', { cursor: cursor as Cursor })
-      await turn()
-      await asked.at(-1)!.answer()
-      ;(await page).release()
-    }
-    expect(budget.heldBytes).toBe(50)
-    await ask('b', { cursor: '3' as Cursor })
-    expect(asked).toHaveLength(7)
   })
 
   it('is reserved before the request: a sink without room waits by itself, and joins what others asked for', async () => {
@@ -242,11 +298,7 @@ describe('the memory of a shared page', () => {
       stop.abort()
       for (const page of await Promise.all(pages)) page?.release()
       await turn()
-      // At most what is kept for the third sink, until it is needed.
-      await budget.reserve(() => 65, never, 'c')
-      await budget.reserve(() => 28, never, 'a')
-      expect(budget.reserveIfRoom(7, 'a')).toBeDefined()
-      expect(budget.heldBytes).toBe(100)
+      expect(budget.heldBytes).toBe(0)
     },
   )
 })
@@ -259,5 +311,5 @@ async function filled(sink: string): Promise<Reservation> {
 
 it('with one sink nothing is kept', async () => {
   const plain = { fetchPage, reserve }
-  expect(sharePages(plain, { sinks: 1, clock })).toBe(plain)
+  expect(sharePages(plain, { sinks: 1, keptBytes: 1e6, clock })).toBe(plain)
 })

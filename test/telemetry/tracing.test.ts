@@ -50,7 +50,7 @@ describe('a recorder', () => {
   it('gets facts and outcome, and only the code of a failure', async () => {
     const { span } = createTracer('1.2.3')
     const ended = [
-      span('fetch', facts, async (note) => note({ events: 7, unwantedMs: 2 })),
+      span('fetch', facts, async (note) => note({ events: 7 })),
       span('pump', facts, async (note) => note({ outcome: 'bad_body' })),
       span('pump', {}, () => Promise.reject(late)),
       span('pump', {}, () => Promise.reject(new TypeError('secret text'))),
@@ -62,7 +62,7 @@ describe('a recorder', () => {
     const outcome = (code: string) => ({ 'shieldlog.outcome': code })
     const error = (code: string) => ({ ...outcome(code), 'error.type': code })
     expect(spans.map(({ name, attributes, status }) => [name, attributes, status])).toEqual([
-      ['fetch', { ...told, 'shieldlog.events': 7, 'shieldlog.unwanted_ms': 2, ...outcome('ok') }, undefined],
+      ['fetch', { ...told, 'shieldlog.events': 7, ...outcome('ok') }, undefined],
       ['pump', { ...told, ...error('bad_body') }, status],
       ['pump', error('timeout'), status],
       ['pump', error('bug'), status],

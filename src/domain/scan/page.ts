@@ -18,7 +18,7 @@ export interface PageContent {
 /** One answer of the API, normalised. */
 export interface Page {
   /**
-   * Parsed at the first call, and kept. No getters: V8 keeps those of each object literal, and so all entries of the
+   * Parsed at the first call, and kept; only that of a page that was fetched ahead throws Failure. No getters: V8 keeps those of each object literal, and so all entries of the
    * page, until its next major collection.
    */
   readonly content: () => PageContent

@@ -57,7 +57,7 @@ export interface Call<T> {
   /** Extracts the result from a successful answer; throws Failure `bad_body` when the body has another shape. */
   readonly read: (body: unknown) => T
   /** For a page of events; other requests have the priority `live`. */
-  readonly page?: Pick<PageRequest, 'sink' | 'ifRoom' | 'priority' | 'known' | 'whenWanted'> & PageName
+  readonly page?: Pick<PageRequest, 'sink' | 'ifRoom' | 'priority' | 'known' | 'ahead'> & PageName
 }
 
 export type ShieldClient = ReturnType<typeof createShieldClient>
@@ -188,25 +188,31 @@ export function createShieldClient(options: ShieldClientOptions) {
     return accessKey.reveal() !== refused
   }
 
-  /** Counts and times a request up to its answer; the time that the answer stays unread does not count. */
+  /**
+   * Counts and times a request up to its answer. One whose hash is known is not parsed, and a page that is fetched ahead
+   * not here: `value` throws then, as `failureOf` and `read` do.
+   */
   async function ask<T>(call: Call<T>, key: string, memory: Reservation, signal: AbortSignal) {
     const { operation, page } = call
     const beganMs = clock.monotonic()
     let endedMs: number | undefined
+    let isTold = false
     const tell = (outcome: RequestOutcome) => {
+      if (isTold) return
+      isTold = true
       const seconds = ((endedMs ?? clock.monotonic()) - beganMs) / 1000
       telemetry.emit({ name: 'ApiAnswered', account, operation, outcome, seconds })
+    }
+    const tellFailure = (error: unknown) => {
+      if (isFailure(error) && error.kind !== 'cancelled') tell(outcomeOf(error))
     }
     try {
       const answer = await sendOnce(call, key, signal)
       const { status, body, headers: _, details: __, ...told } = answer
       endedMs = clock.monotonic()
-      if (isSuccess(status)) {
-        if (operation === 'event_logs') sizes.saw(body.length)
-        memory.resize(memoryOf(body.length))
-        await page?.whenWanted?.()
-      }
-      signal.throwIfAborted()
+      const isGood = isSuccess(status)
+      if (isGood && operation === 'event_logs') sizes.saw(body.length)
+      if (isGood) memory.resize(memoryOf(body.length))
       let held: { readonly value: T } | undefined
       const parse = (): T => {
         const { parsed, failure, repairedAt } = judge(answer, call, key)
@@ -217,13 +223,23 @@ export function createShieldClient(options: ShieldClientOptions) {
         }
         return call.read(parsed)
       }
-      const value = () => (held ??= { value: parse() }).value
+      const value = (): T => {
+        try {
+          held ??= { value: parse() }
+        } catch (error) {
+          tellFailure(error)
+          throw error
+        }
+        tell('ok')
+        return held.value
+      }
       const answerHash = page?.known === undefined ? undefined : hash('sha1', body)
-      if (answerHash === undefined || answerHash !== page?.known || !isSuccess(status)) value()
-      tell('ok')
+      const isKnown = answerHash !== undefined && answerHash === page?.known
+      if (isGood && isKnown) tell('ok')
+      else if (!isGood || page?.ahead !== true) value()
       return { ...told, value, ...(answerHash !== undefined && { hash: answerHash }), bytes: body.length }
     } catch (error) {
-      if (isFailure(error) && error.kind !== 'cancelled') tell(outcomeOf(error))
+      tellFailure(error)
       throw error
     }
   }

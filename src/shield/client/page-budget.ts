@@ -1,6 +1,5 @@
 import { cancelled, noRoom } from '../../domain/failure.ts'
 import { orAborted } from '../../domain/promises.ts'
-import { sumOf } from '../../domain/text/terminal-text.ts'
 
 /** One holder's reservation of memory for a page, out of the budget of this process. */
 export interface Reservation {
@@ -8,12 +7,13 @@ export interface Reservation {
   resize(bytes: number): void
   /** Idempotent. The memory is free once every holder has released the page. */
   release(): void
-  /** The reservation of another holder of the same page, for its sink; undefined where that sink's share has no room. */
+  /**
+   * The reservation of another holder of the same page, for its sink, also once all have released it; undefined where
+   * there is no room.
+   */
   join(sink: string | undefined): Reservation | undefined
   /** The same in exchange for one of that sink for another page, whatever their sizes. */
   exchange(own: Reservation, sink: string | undefined): Reservation
-  /** A holder for no sink. When memory is needed, or half of it is kept, `evict` is called, which must release it. */
-  keep(evict: () => void): Reservation
 }
 
 interface Waiter {
@@ -22,25 +22,24 @@ interface Waiter {
   readonly admit: (reservation: Reservation) => void
 }
 
-/** For one sink, or kept for any. */
-interface Holder {
-  readonly sink?: string | undefined
-  readonly evict?: () => void
+/** What one sink holds. */
+interface Share {
+  pages: number
+  bytes: number
 }
 
 interface HeldPage {
   bytes: number
-  readonly holders: Set<Holder>
+  readonly holders: Set<{ readonly share: Share }>
 }
 
 export type PageBudget = ReturnType<typeof createPageBudget>
 
 export function createPageBudget(maxBytes: number) {
   const waiters = new Set<Waiter>()
-  const held = new Set<HeldPage>()
-  /** Every sink that ever held a page, also one that only joins. */
-  const sinks = new Set<string>()
-  let isAdmitting = false
+  /** Of every sink that ever held a page, also of one that only joins; and of pages for no sink. */
+  const shares = new Map<string | undefined, Share>([[undefined, { pages: 0, bytes: 0 }]])
+  let heldBytes = 0
 
   /**
    * Waits for memory for a page of that sink; pages for no sink (an audit) share one queue. A sink that holds no page
@@ -81,47 +80,27 @@ export function createPageBudget(maxBytes: number) {
 
   /** Undefined where there is none now, or others of the sink wait for it. */
   function reserveIfRoom(bytes: number, sink?: string): Reservation | undefined {
-    const isWaitedFor = waiters.values().some((waiter) => waiter.sink === sink)
-    return isWaitedFor || !fits(bytes, sink) ? undefined : hold(bytes, sink)
+    return hasRoom(bytes, sink) ? hold(newPage(bytes), sink) : undefined
+  }
+
+  function hasRoom(bytes: number, sink: string | undefined): boolean {
+    return fits(bytes, sink) && !waiters.values().some((waiter) => waiter.sink === sink)
   }
 
   function fits(bytes: number, sink: string | undefined): boolean {
-    if (heldFor(sink).length === 0) return true
-    return isInShare(bytes, sink) && evict(keptPages(), () => sumOf([...held], 'bytes') + bytes <= maxBytes)
+    const holdsNone = (shares.get(sink)?.pages ?? 0) === 0
+    return holdsNone || (isInShare(bytes, sink) && heldBytes + bytes <= maxBytes)
   }
 
   /** A quarter of the budget stays free for the last sink even when all others hang. */
   function isInShare(bytes: number, sink: string | undefined): boolean {
-    const own = heldFor(sink)
-    const share = sinks.size < 2 ? maxBytes : (maxBytes * 3) / 4 / (sinks.size - 1)
-    return own.length === 0 || sumOf(own, 'bytes') + bytes <= share
-  }
-
-  function heldFor(wanted: string | undefined): HeldPage[] {
-    return heldBy(({ sink, evict }) => evict === undefined && sink === wanted)
-  }
-
-  function keptPages(): HeldPage[] {
-    return heldBy(({ evict }) => evict !== undefined)
-  }
-
-  function heldBy(of: (holder: Holder) => boolean): HeldPage[] {
-    return [...held].filter(({ holders }) => holders.values().some(of))
-  }
-
-  /** Evicts kept pages, the oldest first, until that is enough. */
-  function evict(kept: HeldPage[], isEnough: () => boolean): boolean {
-    for (const { holders } of kept) {
-      if (isEnough()) break
-      for (const holder of holders) holder.evict?.()
-    }
-    return isEnough()
+    const own = shares.get(sink)
+    const others = shares.size - 2
+    const limit = others < 1 ? maxBytes : (maxBytes * 3) / 4 / others
+    return own === undefined || own.pages === 0 || own.bytes + bytes <= limit
   }
 
   function admitNext(): void {
-    // An eviction on the way calls it again.
-    if (isAdmitting) return
-    isAdmitting = true
     const waiting = new Set<string | undefined>()
     for (const waiter of waiters) {
       const { sink } = waiter
@@ -129,49 +108,54 @@ export function createPageBudget(maxBytes: number) {
       const bytes = waiter.estimate()
       if (fits(bytes, sink)) {
         waiters.delete(waiter)
-        waiter.admit(hold(bytes, sink))
+        waiter.admit(hold(newPage(bytes), sink))
       } else waiting.add(sink)
     }
-    isAdmitting = false
   }
 
-  function hold(bytes: number, sink: string | undefined): Reservation {
-    const page = { bytes, holders: new Set<Holder>() }
-    held.add(page)
-    return reservationOf(page, { sink })
+  function newPage(bytes: number): HeldPage {
+    return { bytes, holders: new Set() }
   }
 
-  function reservationOf(page: HeldPage, holder: Holder): Reservation {
-    if (holder.sink !== undefined) sinks.add(holder.sink)
+  function hold(page: HeldPage, sink: string | undefined): Reservation {
+    const share = shares.get(sink) ?? { pages: 0, bytes: 0 }
+    const holder = { share }
+    shares.set(sink, share)
+    if (page.holders.size === 0) heldBytes += page.bytes
     page.holders.add(holder)
+    share.pages++
+    share.bytes += page.bytes
     return {
       resize(bytes) {
+        const more = bytes - page.bytes
         page.bytes = bytes
+        if (page.holders.size > 0) heldBytes += more
+        for (const each of page.holders) each.share.bytes += more
         admitNext()
       },
       release() {
         if (!page.holders.delete(holder)) return
-        if (page.holders.size === 0) held.delete(page)
+        share.pages--
+        share.bytes -= page.bytes
+        if (page.holders.size === 0) heldBytes -= page.bytes
         admitNext()
       },
-      join: (sink) => (isInShare(page.bytes, sink) ? reservationOf(page, { sink }) : undefined),
-      exchange(own, sink) {
-        const joined = reservationOf(page, { sink })
+      join(other) {
+        const isHeld = page.holders.size > 0
+        const mayJoin = isHeld ? isInShare(page.bytes, other) : hasRoom(page.bytes, other)
+        return mayJoin ? hold(page, other) : undefined
+      },
+      exchange(own, other) {
+        const joined = hold(page, other)
         own.release()
         return joined
-      },
-      keep(evicted) {
-        const kept = reservationOf(page, { evict: evicted })
-        const others = keptPages().filter((other) => other !== page)
-        evict(others, () => sumOf(keptPages(), 'bytes') <= maxBytes / 2)
-        return kept
       },
     }
   }
 
   return {
     get heldBytes() {
-      return sumOf([...held], 'bytes')
+      return heldBytes
     },
     reserve,
     reserveIfRoom,

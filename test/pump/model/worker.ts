@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { sharePages } from '../../../src/shield/event-logs.ts'
+import { sharePages } from '../../../src/shield/shared-pages.ts'
 import { LatestPages } from '../../../src/pump/latest-pages.ts'
 import { noRoom } from '../../../src/domain/failure.ts'
 import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
@@ -52,7 +52,11 @@ export function createWorker(run: Run) {
     },
   }
   const deps = {
-    source: sharePages(source, { sinks: options.sharesPages ? run.sinks.length : 1, clock }),
+    source: sharePages(source, {
+      sinks: options.sharesPages ? run.sinks.length : 1,
+      keptBytes: 65_536,
+      clock,
+    }),
     latestPages: new LatestPages(),
     store: faults.store(run.keeper, life),
     clock,
