@@ -1,7 +1,8 @@
 import type { Config } from '../config/schema.ts'
 import type { DeadLetter } from '../domain/event/delivery.ts'
 import { messageOf } from '../domain/failure.ts'
-import type { JsonObject } from '../domain/text/json.ts'
+import { exactJson } from '../domain/text/decode.ts'
+import { isObject, type JsonObject } from '../domain/text/json.ts'
 import { formats } from '../formats/registry.ts'
 import type { DeadLetterWork } from '../maintenance/dead-letters.ts'
 import { eventOfLine } from '../shield/entries/to-event.ts'
@@ -37,7 +38,7 @@ export function deadLetterReader(config: Config): (deadLetter: DeadLetter) => Re
   const { encode } = formats.native()
   return (deadLetter) => {
     try {
-      return { event: JSON.parse(encode(redo(deadLetter))) as unknown }
+      return { event: exactJson(encode(redo(deadLetter))) }
     } catch (error) {
       return { problem: messageOf(error) }
     }
@@ -53,9 +54,7 @@ function redoneBy(config: Config): DeadLetterWork['redo'] {
 }
 
 function entryIn(text: string): JsonObject {
-  try {
-    return JSON.parse(text) as JsonObject
-  } catch (cause) {
-    throw new Error('a stored event is damaged: it is not valid JSON', { cause })
-  }
+  const entry = exactJson(text)
+  if (!isObject(entry)) throw new Error('a stored event is damaged: it is not valid JSON')
+  return entry
 }

@@ -17,7 +17,7 @@ type Fields = Record<string, string | number | undefined>
  */
 export const createCefFormat = lineFormat({ name: 'cef', mediaType: 'text/plain', encode, identify })
 
-function encode(event: Event, { labels, log, raw, set = {} }: Parts): string {
+function encode(event: Event, { labels, log, other, raw, set = {} }: Parts): string {
   const { action, client, id, match, request, response, rule, time, zone } = event
   const { url, category, message, severity } = describe(event)
   const isV6 = client?.ip?.includes(':') === true
@@ -47,6 +47,7 @@ function encode(event: Event, { labels, log, raw, set = {} }: Parts): string {
     BunnyShieldRequestId: request?.id,
     BunnyShieldLabels: labels && jsonLine(labels),
     BunnyShieldLog: log && jsonLine(log),
+    BunnyShieldOther: other && jsonLine(other),
     BunnyShieldRaw: raw && jsonLine(raw),
     ...Object.fromEntries(
       Object.entries(set).map(([name, value]) => [`BunnyShield_${name.replace('.', '_')}`, value]),

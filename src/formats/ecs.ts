@@ -13,7 +13,7 @@ export const createEcsFormat = lineFormat({
   identify: identifyBy('event.id', '@timestamp', { 'event.dataset': dataset }),
 })
 
-function encode(event: Event, { labels, log, raw, set = {} }: Parts): string {
+function encode(event: Event, { labels, log, other, raw, set = {} }: Parts): string {
   if (event.time === undefined) throw new Error('the event has no time, and ECS requires @timestamp')
   const { action, client, match, request, response, rule, severity, zone } = event
   const { url, category, message, country, otherCountry, disposition, severity: level } = describe(event)
@@ -88,6 +88,7 @@ function encode(event: Event, { labels, log, raw, set = {} }: Parts): string {
         match: filled(match),
         labels,
         log,
+        other,
       },
     },
   })

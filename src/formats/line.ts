@@ -15,9 +15,9 @@ export function jsonLine(value: unknown): string {
 }
 
 /** Parses the JSON object of a line; undefined for an incomplete line or any other value. */
-export function readObject(line: string): JsonObject | undefined {
+export function readObject(line: string, parse = parsedJson): JsonObject | undefined {
   if (!line.startsWith('{')) return undefined
-  const value = parsedJson(line)
+  const value = parse(line)
   return isObject(value) ? value : undefined
 }
 
@@ -44,6 +44,8 @@ export interface Parts {
   readonly labels: JsonObject | undefined
   /** The decoded log. */
   readonly log: JsonObject | undefined
+  /** What no field carries; undefined where neither labels nor log are included. */
+  readonly other: JsonObject | undefined
   /** The whole entry as received, redacted. */
   readonly raw: JsonObject | undefined
   /** The constants of the sink. */
@@ -76,6 +78,7 @@ export function lineFormat({
       encode(event, {
         labels: labels === true ? event.labels : undefined,
         log: log === true ? event.log : undefined,
+        other: labels === true || log === true ? event.other : undefined,
         raw: raw === true ? event.raw() : undefined,
         set,
       }),

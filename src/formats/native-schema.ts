@@ -35,20 +35,26 @@ export const nativeSchema = {
     },
     severity: { ...text, pattern: String.raw`^[^A-Z]+$`, description: 'In lower case.' },
     rule: some({ id: text, group: text, message: text }),
-    request: some({ id: text, method: text, url: text, userAgent: text }),
-    response: {
-      type: 'object',
-      required: ['status'],
-      properties: { status: { type: 'integer', minimum: 100, maximum: 599 } },
-    },
     client: some({
       address: { ...text, description: 'As received; may be masked, such as 192.0.2.*' },
       ip: { ...text, description: 'Only if the address is a whole IP address, not a masked one.' },
       asn: { type: 'integer', minimum: 0, maximum: 4_294_967_295 },
       country: text,
     }),
+    response: {
+      type: 'object',
+      required: ['status'],
+      properties: { status: { type: 'integer', minimum: 100, maximum: 599 } },
+    },
     pop: { ...text, description: 'The point of presence that answered.' },
     match: some({ operator: text, value: text }),
+    request: some({ id: text, method: text, url: text, userAgent: text }),
+    other: {
+      type: 'object',
+      minProperties: 1,
+      description:
+        'What no field carries: unknown members of the entry, a timestamp that is no time, labels that are no object.',
+    },
     labels: {
       type: 'object',
       description: 'As received, including empty ones. Left out if the sink does not include them.',

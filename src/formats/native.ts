@@ -1,9 +1,13 @@
 import type { Event, KeptEvent } from '../domain/event/event.ts'
+import { exactJson } from '../domain/text/decode.ts'
 import { isObject } from '../domain/text/json.ts'
 import { filled } from './describe-event.ts'
 import { identifyBy, identityIn, jsonLine, labelsAndLog, lineFormat, type Parts, readObject } from './line.ts'
 
-/** The native format, described by `native-schema.ts`. The order of keys is fixed. */
+/**
+ * The native format, described by `native-schema.ts`. The order of keys is fixed: what a receiver cuts off of a long line
+ * is what matters least.
+ */
 export const createNativeFormat = lineFormat({
   name: 'native',
   defaults: labelsAndLog,
@@ -26,11 +30,12 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
     action: event.action,
     severity: event.severity,
     rule: filled(event.rule),
-    request: filled(event.request),
-    response: event.response,
     client: filled(event.client),
+    response: event.response,
     pop: event.pop,
     match: filled(event.match),
+    request: filled(event.request),
+    other: event.other,
     labels,
     log,
     raw,
@@ -39,11 +44,12 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
 }
 
 function readBack(line: string): KeptEvent | undefined {
-  const { v, id, time, zone, labels, log, raw } = readObject(line) ?? {}
+  const { v, id, time, zone, labels, log, other, raw } = readObject(line, exactJson) ?? {}
   const identity = v === 1 ? identityIn(id, time) : undefined
   if (identity === undefined || !isObject(zone) || !Number.isSafeInteger(zone['id'])) return undefined
   const kept = { ...identity, zone: Number(zone['id']) }
   if (isObject(raw)) return { ...kept, of: { raw } }
-  // All other members derive from these two.
-  return isObject(labels) && isObject(log) ? { ...kept, of: { labels, log } } : undefined
+  // All other members derive from these.
+  if (!isObject(labels) || !isObject(log)) return undefined
+  return { ...kept, of: { labels, log, ...(isObject(other) && { other }) } }
 }

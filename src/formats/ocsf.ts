@@ -7,7 +7,7 @@ const product = 'Bunny Shield'
 /** The captions of the schema: OCSF allows an own text beside a number only where it is 99, Other. */
 const actions = ['Unknown', 'Allowed', 'Denied', 'Observed']
 const severities = ['Unknown', 'Informational', 'Low', 'Medium', 'High', 'Critical']
-const other = 99
+const otherActivity = 99
 /** An observable of the type IP address. */
 const observed = (value: string) => ({ name: 'src_endpoint.ip', type_id: 2, value })
 
@@ -24,13 +24,13 @@ export const createOcsfFormat = lineFormat({
   }),
 })
 
-function encode(event: Event, { labels, log, raw, set }: Parts): string {
+function encode(event: Event, { labels, log, other, raw, set }: Parts): string {
   if (event.timeMs === undefined) throw new Error('the event has no time, and OCSF requires one')
   const { action, client, match, request, response, rule, severity, zone } = event
   const { url, message, country, otherCountry, disposition, severity: level } = describe(event)
   const { ocsf } = disposition
   const method = request?.method?.toUpperCase()
-  const activity = method === undefined ? 0 : methods.indexOf(method) + 1 || other
+  const activity = method === undefined ? 0 : methods.indexOf(method) + 1 || otherActivity
   // A rule needs an id or a name, and an endpoint more than a country.
   const hasRule = rule?.id !== undefined || rule?.message !== undefined
   const hasSource = client?.address !== undefined || client?.ip !== undefined
@@ -38,7 +38,7 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
     class_uid: classUid,
     category_uid: 4,
     activity_id: activity,
-    activity_name: activity === other ? request?.method : undefined,
+    activity_name: activity === otherActivity ? request?.method : undefined,
     type_uid: classUid * 100 + activity,
     time: event.timeMs,
     severity_id: level.ocsf,
@@ -69,7 +69,7 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
     // The class requires a request or a response.
     http_request: {
       uid: request?.id,
-      http_method: activity === other ? undefined : method,
+      http_method: activity === otherActivity ? undefined : method,
       url: filled({
         url_string: request?.url,
         scheme: url?.scheme,
@@ -109,6 +109,7 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
       match: hasRule ? undefined : filled(match),
       labels,
       log,
+      other,
     }),
   })
 }

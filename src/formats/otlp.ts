@@ -13,7 +13,7 @@ const timeKey = 'bunny.shield.time'
  */
 export const createOtlpFormat = lineFormat({ name: 'otlp', encode, identify })
 
-function encode(event: Event, { labels, log, raw, set }: Parts): string {
+function encode(event: Event, { labels, log, other, raw, set }: Parts): string {
   const { action, client, match, request, response, rule, zone } = event
   const { url, category, message, country, otherCountry, severity } = describe(event)
   const nanoseconds = nanosecondsOf(event.time)
@@ -48,6 +48,7 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
     // As text: collectors refuse messages with more than a hundred levels.
     'bunny.shield.labels': labels && jsonLine(labels),
     'bunny.shield.log': log && jsonLine(log),
+    'bunny.shield.other': other && jsonLine(other),
     ...set,
     'log.record.original': raw && jsonLine(raw),
     [timeKey]: timeOf(nanoseconds) === event.time ? undefined : event.time,

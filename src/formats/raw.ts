@@ -1,5 +1,6 @@
 import { UTCDateMini } from '@date-fns/utc/date/mini'
 import type { Event, Identity, KeptEvent } from '../domain/event/event.ts'
+import { exactJson } from '../domain/text/decode.ts'
 import type { Json, JsonObject } from '../domain/text/json.ts'
 import { identityIn, jsonLine, labelsAndLog, lineFormat, type Parts, readObject } from './line.ts'
 
@@ -33,7 +34,7 @@ function identify(line: string): Identity | undefined {
 }
 
 function readBack(line: string): KeptEvent | undefined {
-  const read = readObject(line)
+  const read = readObject(line, exactJson)
   if (read === undefined || !Number.isSafeInteger(read['shieldZoneId'])) return undefined
   const identity = identityOf(read)
   if (identity === undefined) return undefined

@@ -1,5 +1,5 @@
 import type { Day } from '../domain/day.ts'
-import { isObject, type Json } from '../domain/text/json.ts'
+import { isObject, numberText, type Json } from '../domain/text/json.ts'
 import { Failure } from '../domain/failure.ts'
 import { printable } from '../domain/text/terminal-text.ts'
 import type { Cursor, Page } from '../domain/scan/page.ts'
@@ -95,8 +95,7 @@ function readPage(body: unknown) {
   const { logs, hasMoreData, continuationToken } = body
   if (typeof hasMoreData !== 'boolean') throw badPage(`hasMoreData is ${valueText(hasMoreData)}`)
   if (logs !== null && !Array.isArray(logs)) throw badPage(`logs is ${valueText(logs)}`)
-  const isNumber = typeof continuationToken === 'number' && Number.isSafeInteger(continuationToken)
-  const token = isNumber ? String(continuationToken) : continuationToken
+  const token = numberText(continuationToken) ?? continuationToken
   return {
     entries: (logs ?? []) as readonly Json[],
     more: hasMoreData,
@@ -107,7 +106,8 @@ function readPage(body: unknown) {
 /** `"false"`, `null`; of an object or list only what it is, since it may hold events. */
 function valueText(value: unknown): string {
   if (value === undefined) return 'missing'
-  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object'
+  if (Array.isArray(value)) return 'a list'
+  if (isObject(value)) return 'an object'
   return printable(JSON.stringify(value), 40)
 }
 

@@ -36,13 +36,16 @@ const changes: readonly (readonly [string, EventParts])[] = [
   ['match.value', { match: { operator: 'PMF', value: 'other' } }],
   ['labels', { labels: { other: 'x' }, raw: { fixed: 1 } }],
   ['log', { log: { other: 'x' }, raw: { fixed: 1 } }],
+  ['other', { other: { more: 'x' }, raw: { fixed: 1 } }],
   ['the entry', { raw: { other: 1 } }],
 ]
 
 /** The fields of a line with their values as text. */
 type Fields = Map<string, string>
 
-const deepest = new Set(['bunny.shield.labels', 'bunny.shield.log', 'unmapped.labels', 'unmapped.log'])
+const deepest = new Set(
+  ['bunny.shield', 'unmapped'].flatMap((at) => ['labels', 'log', 'other'].map((part) => `${at}.${part}`)),
+)
 
 const readers: Readonly<Partial<Record<FormatName, (line: string) => Fields>>> = {
   ecs: (line) => new Map(leaves(JSON.parse(line))),

@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 import type { Event } from '../../src/domain/event/event.ts'
+import { exactJson } from '../../src/domain/text/decode.ts'
 import type { JsonObject } from '../../src/domain/text/json.ts'
 import { formats, type FormatName } from '../../src/formats/registry.ts'
 import { buildEvent } from './events.ts'
@@ -44,7 +45,7 @@ describe.each(names)('%s', (name) => {
 function shown(encode: (event: Event) => string, event: Event): string {
   try {
     const line = encode(event)
-    return line.startsWith('{') ? JSON.stringify(JSON.parse(line), null, 2) : line
+    return line.startsWith('{') ? JSON.stringify(exactJson(line), null, 2) : line
   } catch (error) {
     return `no line: ${(error as Error).message}`
   }

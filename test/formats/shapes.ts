@@ -1,4 +1,5 @@
 import type { Event } from '../../src/domain/event/event.ts'
+import { exactJson } from '../../src/domain/text/decode.ts'
 import type { Json, JsonObject } from '../../src/domain/text/json.ts'
 import { toEvent } from '../../src/shield/entries/to-event.ts'
 import { createRedactor } from '../../src/shield/redaction/redact.ts'
@@ -32,6 +33,11 @@ const entries: Readonly<Record<string, Json>> = {
   'no id': entry({ logId: '' }),
   'a time in microseconds': entry({ timestamp: 1_763_640_000_123_456 }),
   'no time': entry({ timestamp: null }),
+  'what no field carries': {
+    ...entry({ labels: [{ Key: 'ruleId', Value: '941100' }] }),
+    ja4: 't13d1516h2_8daaf6152771',
+    score: exactJson('[1.50]')!,
+  },
   'relative URL with a port': logged({ Url: 'https://[2001:db8::1]:8443/a/../b?q=1#f' }),
   'URL that is none': logged({ Url: '/only/a/path?x=1' }),
   'hostile texts': entry({

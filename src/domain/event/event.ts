@@ -2,7 +2,7 @@ import type { JsonObject } from '../text/json.ts'
 
 /**
  * One normalised log entry, already redacted. A missing value is an absent member, never an empty string or null; only
- * `labels`, `log` and `raw` keep such values as received.
+ * `other`, `labels`, `log` and `raw` keep such values as received.
  *
  * Read it member by member and never spread it: members other than identity and zone may be computed on access.
  */
@@ -46,6 +46,8 @@ export interface Event {
   }
   readonly pop?: string
   readonly match?: { readonly operator?: string; readonly value?: string }
+  /** What no other member carries: unknown members of the entry, a timestamp that is no time, labels that are no object. */
+  readonly other?: JsonObject
   readonly labels: JsonObject
   /** Always an object; text that does not decode to an object is in its member `text`. */
   readonly log: JsonObject
@@ -62,6 +64,12 @@ export interface Identity {
 /** What a line in a file, or a dead letter, holds of its event: enough to rebuild the event. */
 export interface KeptEvent extends Identity {
   readonly zone: number
-  /** What to rebuild it from: the entry as received, or the decoded `labels` and `log`. Redacted in both cases. */
-  readonly of: { readonly raw: JsonObject } | { readonly labels: JsonObject; readonly log: JsonObject }
+  /** What to rebuild it from, redacted: the entry as received, or the decoded `labels` and `log`, and `other`. */
+  readonly of: { readonly raw: JsonObject } | KeptParts
+}
+
+interface KeptParts {
+  readonly labels: JsonObject
+  readonly log: JsonObject
+  readonly other?: JsonObject | undefined
 }

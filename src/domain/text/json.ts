@@ -28,6 +28,12 @@ export function isExactNumber(value: unknown): value is ExactNumber {
   return JSON.isRawJSON(value)
 }
 
+/** A number as it was received; undefined for anything else. */
+export function numberText(value: unknown): string | undefined {
+  if (typeof value === 'number') return String(value)
+  return isExactNumber(value) ? value.rawJSON : undefined
+}
+
 /**
  * JSON text of a value that came from JSON. `JSON.stringify` recurses and throws at a few thousand levels, which
  * `JSON.parse` accepts: without the fallback one deeply nested entry would make its stream fail forever.

@@ -19,6 +19,7 @@ import {
   retryAfterMsOf,
   tryWindowMs,
 } from '../../transport/retry.ts'
+import { exactJson, parsedJson } from '../../domain/text/decode.ts'
 import { failureOf, readAs } from './api-error.ts'
 import { createPageSizes, memoryOf, type PageBudget, type Reservation } from './page-budget.ts'
 import { readBody } from './read-body.ts'
@@ -125,7 +126,9 @@ export function createShieldClient(options: ShieldClientOptions) {
   function judge(answer: Answer & { details: FailureDetails }, call: Call<unknown>, key: string) {
     const { status, body, details } = answer
     const named = call.page === undefined ? 'the answer' : pageName(call.page)
-    const { value: parsed, instead: found, repairedAt } = readBody(body, named)
+    // Entries are shipped with their numbers as they are; other answers have schemas of plain numbers.
+    const parse = call.operation === 'event_logs' ? exactJson : parsedJson
+    const { value: parsed, instead: found, repairedAt } = readBody(body, named, parse)
     // An error may have no body.
     const isNone = found === undefined || (body.length === 0 && !isSuccess(status))
     const instead = isNone ? undefined : `${found} (${senderOf(answer)})`

@@ -13,11 +13,11 @@ export interface Body {
 }
 
 /** Invalid UTF-8 becomes U+FFFD, so one bad byte costs no page. `what` names the body where it is broken JSON. */
-export function readBody(received: Buffer, what: string): Body {
+export function readBody(received: Buffer, what: string, parse = parsedJson): Body {
   const text = received.toString('utf8')
   const isMarked = text.charCodeAt(0) === 0xfeff
   const own = isMarked ? text.slice(1) : text
-  const value = parsedJson(own)
+  const value = parse(own)
   if (value !== undefined) return { value }
   // Of one character for each byte: where it is broken is a byte then.
   const bytes = received.toString('latin1', isMarked ? 3 : 0)
@@ -25,7 +25,7 @@ export function readBody(received: Buffer, what: string): Body {
   const inBytes = secondReading(bytes)
   const byteOf = (at: number) => at + received.length - bytes.length
   if ('json' in reading && 'json' in inBytes)
-    return { value: parsedJson(reading.json), repairedAt: byteOf(inBytes.repairedAt) }
+    return { value: parse(reading.json), repairedAt: byteOf(inBytes.repairedAt) }
   const brokenAt = 'brokenAt' in inBytes ? inBytes.brokenAt : bytes.length
   const found = foundAt(bytes, brokenAt)
   if (/^\s*[{["]/.test(own) && !isUtf16(received))

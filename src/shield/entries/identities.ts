@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { fingerprintOf, ownIdOf } from '../../domain/event/fingerprint.ts'
 import { FingerprintSet } from '../../domain/event/seen.ts'
-import { isObject, jsonText, type Json, type JsonObject } from '../../domain/text/json.ts'
+import { isObject, jsonText, numberText, type Json, type JsonObject } from '../../domain/text/json.ts'
 import { iso } from '../../domain/text/time.ts'
 
 /** Own ids of entries, by the fingerprint of the id and time that they share. */
@@ -96,11 +96,14 @@ export function identityOf(entry: Json): EntryIdentity {
 
 const untimed = { time: undefined, timeMs: undefined }
 
-/** JSON parsing rounds a number beyond 2^53, so two ids may become equal: the hash of the whole entry is safer. */
 function idOf(entry: JsonObject): string {
-  const logId = entry['logId']
-  if (typeof logId === 'string' && logId !== '') return logId
-  return typeof logId === 'number' && Number.isSafeInteger(logId) ? String(logId) : hashed(entry)
+  return ownTextOf(entry['logId']) ?? hashed(entry)
+}
+
+/** A text, or a number as it was received; undefined for anything else. */
+export function ownTextOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : value
+  return numberText(value)
 }
 
 function hashed(entry: Json): string {
@@ -112,8 +115,9 @@ const sortedLevels = 100
 
 /** JSON text with sorted keys: the same for two entries that differ only in the order of their keys. */
 function canonicalJson(value: unknown, level = 0): string {
-  if (typeof value !== 'object' || value === null || level === sortedLevels) return jsonText(value)
+  if (level === sortedLevels) return jsonText(value)
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, level + 1)).join(',')}]`
+  if (!isObject(value)) return jsonText(value)
   const members = Object.entries(value)
     .sort(([left], [right]) => (left < right ? -1 : 1))
     .map(([key, held]) => `${JSON.stringify(key)}:${canonicalJson(held, level + 1)}`)
@@ -128,36 +132,48 @@ interface EntryTime {
 
 /**
  * Parses the timestamp of an entry: seconds, milliseconds, micro- or nanoseconds since the epoch, told apart by
- * magnitude (the four ranges from 1973 to 5138 do not overlap), or ISO 8601 text with a zone. Undefined for anything
- * else. Digits beyond the precision of a JSON number are dropped: nanoseconds as a number keep 6 digits, as text 9.
+ * magnitude (the four ranges from 1973 to 5138 do not overlap), the same as `/Date(ms)/`, or ISO 8601 text, which is UTC
+ * where it names no zone. Undefined for anything else. Digits beyond the nanosecond are dropped.
  */
 export function entryTimeOf(timestamp: unknown): EntryTime | undefined {
-  if (typeof timestamp === 'number') return timeOfNumber(timestamp)
-  if (typeof timestamp !== 'string') return undefined
-  const text = timestamp.trim()
-  if (/^\d{1,20}$/.test(text)) return timeOfDigits(text)
-  if (/^\d{1,17}\.\d{1,12}$/.test(text)) return timeOfNumber(Number(text))
-  if (/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})$/.test(text))
-    return timeOfMs(Date.parse(text))
-  return undefined
+  // Nearly every one.
+  if (typeof timestamp === 'number' && Number.isInteger(timestamp) && timestamp >= 1e11 && timestamp < 1e14)
+    return { time: iso(timestamp), timeMs: timestamp }
+  const text = ownTextOf(timestamp)?.trim() ?? ''
+  const [, since] = /^\/Date\((\d+)(?:[+-]\d{4})?\)\/$/.exec(text) ?? []
+  return timeSinceEpoch(since ?? text) ?? timeOfDate(text)
 }
 
-function timeOfNumber(value: number): EntryTime | undefined {
-  if (!(value >= 1e8 && value < 1e20)) return undefined
-  if (value < 1e11) return timeOfMs(Math.round(value * 1000))
-  if (value < 1e14) return timeOfMs(Math.floor(value))
-  return timeOfDigits(String(Math.floor(value < 1e17 ? value : value / 1000)))
+function timeSinceEpoch(text: string): EntryTime | undefined {
+  // A number may have an exponent.
+  const plain = /^[\d.]+e\+?\d+$/i.test(text) ? String(Number(text)) : text
+  const [, whole = '', fraction = ''] = /^0*([1-9]\d{8,19})(?:\.(\d+))?$/.exec(plain) ?? []
+  if (whole === '') return undefined
+  const seconds = whole.length - (whole.length < 12 ? 0 : whole.length < 15 ? 3 : whole.length < 18 ? 6 : 9)
+  return timeOf(Number(whole.slice(0, seconds)) * 1000, whole.slice(seconds) + fraction)
 }
 
-/** Text can hold more digits than a number. */
-function timeOfDigits(text: string): EntryTime | undefined {
-  const digits = text.replace(/^0+/, '')
-  if (digits.length < 15) return timeOfNumber(Number(digits))
-  const beyondMs = digits.length < 18 ? 3 : 6
-  const whole = timeOfMs(Number(digits.slice(0, -beyondMs)))
-  return whole && { ...whole, time: `${whole.time.slice(0, -1)}${digits.slice(-beyondMs)}Z` }
+const dateText =
+  /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(?::(\d{2})(?:[.,](\d+))?)?(?: ?(?:Z|UTC|GMT|([+-]\d{2}):?(\d{2})?))?$/i
+
+function timeOfDate(text: string): EntryTime | undefined {
+  const [, date, minute, second = '00', fraction = '', hours = '+00', minutes = '00'] =
+    dateText.exec(text) ?? []
+  if (date === undefined) return undefined
+  // A leap second is the first one of the next minute.
+  const leap = second === '60' ? 1000 : 0
+  const at = Date.parse(`${date}T${minute}:${leap > 0 ? '59' : second}${hours}:${minutes}`)
+  return timeOf(at + leap, fraction)
 }
 
-function timeOfMs(timeMs: number): EntryTime | undefined {
-  return Number.isNaN(timeMs) ? undefined : { time: iso(timeMs), timeMs }
+/** A whole second, and the digits after it. */
+function timeOf(secondMs: number, fraction: string): EntryTime | undefined {
+  const timeMs = secondMs + Number(fraction.slice(0, 3).padEnd(3, '0'))
+  if (!(timeMs >= firstMs && timeMs <= lastMs)) return undefined
+  const digits = Math.min(9, Math.ceil(fraction.length / 3) * 3)
+  const beyondMs = fraction.slice(3, 9).padEnd(digits - 3, '0')
+  return { time: `${iso(timeMs).slice(0, -1)}${beyondMs}Z`, timeMs }
 }
+
+/** Of years with four digits. */
+const [firstMs, lastMs] = [Date.parse('0000-01-01T00:00:00.000Z'), Date.parse('9999-12-31T23:59:59.999Z')]

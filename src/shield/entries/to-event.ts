@@ -1,8 +1,8 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Event, KeptEvent } from '../../domain/event/event.ts'
-import { leniently } from '../../domain/text/decode.ts'
-import { isObject, jsonText, type Json, type JsonObject } from '../../domain/text/json.ts'
-import { identitiesOf, identityOf, withOwnId, type EntryIdentity } from './identities.ts'
+import { exactJson, leniently } from '../../domain/text/decode.ts'
+import { isObject, jsonText, numberText, type Json, type JsonObject } from '../../domain/text/json.ts'
+import { identitiesOf, identityOf, ownTextOf, withOwnId, type EntryIdentity } from './identities.ts'
 import type { Redactor } from '../redaction/redact.ts'
 import { fingerprintOf } from '../../domain/event/fingerprint.ts'
 
@@ -11,7 +11,8 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 const nothing: JsonObject = {}
 
 /**
- * Converts one entry to an event. Pure, never throws: an event of any entry keeps all of its content. The identity is
+ * Converts one entry to an event. Pure, never throws: an event of any entry keeps all of its content; what no field
+ * carries is in `other`. The identity is
  * computed before redaction, so that a changed redaction never makes an old event look new.
  */
 export function toEvent(
@@ -38,6 +39,8 @@ export function toEvent(
       log === decoded ? rest : { ...rest, log: typeof received === 'string' ? textForm(log) : log },
   }
   const { time, timeMs } = identity
+  const other = otherOf(rest, identity)
+  if (other !== undefined) event.other = other
   if (time !== undefined) event.time = time
   if (timeMs !== undefined) event.timeMs = timeMs
   addFields(event)
@@ -48,44 +51,72 @@ function textForm(log: Json): string {
   return typeof log === 'string' ? log : jsonText(log)
 }
 
+/** The members of an entry that no field of its event carries; undefined if there are none. */
+function otherOf(entry: JsonObject, { time }: EntryIdentity): JsonObject | undefined {
+  let names: string[] | undefined
+  for (const name in entry) if (!isCarried(name, entry[name]!, time)) (names ??= []).push(name)
+  // Assigns none: `__proto__` may be one of the names.
+  return names && Object.fromEntries(names.map((name) => [name, entry[name]!]))
+}
+
+function isCarried(name: string, value: Json, time: string | undefined): boolean {
+  if (name === 'log') return true
+  if (name === 'logId') return value === null || value === '' || ownTextOf(value) !== undefined
+  if (name === 'timestamp') return value === null || value === '' || time !== undefined
+  return name === 'labels' && (value === null || isObject(value))
+}
+
 /** Reads them from labels and log. */
 function addFields(event: Mutable<Event>): void {
   const { labels, log } = event
-  const status = textOf(labels['status'])
+  const label = (name: string) => textOf(memberOf(labels, name))
+  const status = label('status')
   if (status !== undefined) {
     if (/^[1-5]\d\d$/.test(status)) event.response = { status: Number(status) }
     else event.action = status
   }
-  const severity = textOf(labels['severity'])
+  const severity = label('severity')
   if (severity !== undefined) event.severity = severity.toLowerCase()
-  const pop = textOf(labels['serverZone'])
+  const pop = label('serverZone')
   if (pop !== undefined) event.pop = pop
   const rule = present({
-    id: textOf(labels['ruleId']),
-    group: textOf(labels['ruleGroup']),
-    message: textOf(log['Message']),
+    id: label('ruleId'),
+    group: label('ruleGroup'),
+    message: textOf(memberOf(log, 'Message')),
   })
   if (rule !== undefined) event.rule = rule
   const header = headersOf(log)
   const request = present({
     id: header('cdn-requestid'),
-    method: textOf(labels['method']),
-    url: textOf(log['Url']),
+    method: label('method'),
+    url: textOf(memberOf(log, 'Url')),
     userAgent: header('user-agent'),
   })
   if (request !== undefined) event.request = request
-  const address = textOf(log['RemoteIp'])
+  const address = textOf(memberOf(log, 'RemoteIp'))
   const client = present({
     address,
     ip: address === undefined ? undefined : wholeIp(address),
-    asn: asnOf(textOf(labels['asn'])),
-    country: countryOf(textOf(labels['country'])),
+    asn: asnOf(label('asn')),
+    country: countryOf(label('country')),
   })
   if (client !== undefined) event.client = client
-  const trigger = log['TriggerMatch']
+  const trigger = memberOf(log, 'TriggerMatch')
   if (!isObject(trigger)) return
-  const match = present({ operator: textOf(trigger['Key']), value: textOf(trigger['Value']) })
+  const match = present({
+    operator: textOf(memberOf(trigger, 'Key')),
+    value: textOf(memberOf(trigger, 'Value')),
+  })
   if (match !== undefined) event.match = match
+}
+
+/** By its name, or by the same name in other case. */
+function memberOf(object: JsonObject, name: string): Json | undefined {
+  const held = object[name]
+  if (held !== undefined) return held
+  const plain = name.toLowerCase()
+  for (const key in object) if (isNamed(key, plain)) return object[key]
+  return undefined
 }
 
 /** The object without its absent members; undefined when nothing is left. */
@@ -119,23 +150,36 @@ function countryOf(text: string | undefined): string | undefined {
   return text !== undefined && /^[a-z]{2}$/i.test(text) ? text.toUpperCase() : text
 }
 
-/** Decodes the `log` of an entry: the object behind its JSON text; anything else as received. */
+/**
+ * Decodes the `log` of an entry: the object behind its text, which may be JSON within JSON, begin with a byte order mark,
+ * or hold the object as the one item of a list. Anything else stays as received.
+ */
 function decodeLog(received: Json | undefined): Json {
-  if (typeof received !== 'string') return received ?? null
-  return /^\s*\{/.test(received) ? (leniently(received) ?? received) : received
+  let value: Json | undefined = received ?? null
+  for (let level = 0; typeof value === 'string' && level < 3; level++) {
+    // White space includes the mark.
+    const text = value.trimStart()
+    value = /^[[{"]/.test(text) ? leniently(text, exactJson) : undefined
+  }
+  return value !== undefined && isObject(onlyItem(value)) ? value : (received ?? null)
 }
 
-/** The log of an event, always an object: any other value is put in `text`. */
+function onlyItem(value: Json): Json {
+  return Array.isArray(value) && value.length === 1 ? (value[0] as Json) : value
+}
+
+/** The log of an event, always an object: that of a list which holds nothing else; any other value is put in `text`. */
 function logObjectOf(log: Json): JsonObject {
   if (log === null || log === '') return nothing
   if (typeof log === 'string') return { text: log }
-  return isObject(log) ? log : { text: jsonText(log) }
+  const item = onlyItem(log)
+  return isObject(item) ? item : { text: jsonText(log) }
 }
 
 /** A non-blank text or a number as text; undefined for anything else. */
 export function textOf(value: Json | undefined): string | undefined {
   if (typeof value === 'string') return isPlain(value.charCodeAt(0)) || /\S/.test(value) ? value : undefined
-  return typeof value === 'number' ? String(value) : undefined
+  return numberText(value)
 }
 
 /** Nearly all texts begin with such a character; this check avoids the regular expression for them. */
@@ -145,12 +189,12 @@ function isPlain(code: number): boolean {
 
 /** Reads headers by lower-case name from a list of `{Name, Value}` or an object: the first one with a value. */
 function headersOf(log: JsonObject): (name: string) => string | undefined {
-  const held = log['Headers'] ?? log['headers']
+  const held = memberOf(log, 'Headers')
   const list = isObject(held) ? Object.entries(held).map(([Name, Value]) => ({ Name, Value })) : held
   return (name) => {
     for (const header of Array.isArray(list) ? (list as readonly Json[]) : []) {
-      if (!isObject(header) || !isNamed(header['Name'] ?? header['name'], name)) continue
-      const text = textOf(header['Value'] ?? header['value'])
+      if (!isObject(header) || !isNamed(memberOf(header, 'Name'), name)) continue
+      const text = textOf(memberOf(header, 'Value'))
       if (text !== undefined) return text
     }
     return undefined
@@ -183,8 +227,10 @@ function identityIn({ id, time }: KeptEvent): EntryIdentity {
 
 function entryOf({ id, of }: KeptEvent, { timeMs }: EntryIdentity): Json {
   if ('raw' in of) return textEntry(of.raw, id) ?? of.raw
-  const { labels, log } = of
-  return { logId: id, ...(timeMs !== undefined && { timestamp: timeMs }), log: textLog(log) ?? log, labels }
+  const { labels, log, other } = of
+  const time = timeMs !== undefined && { timestamp: timeMs }
+  // `other` before the others for its order, and after them for its values.
+  return { ...other, logId: id, ...time, log: textLog(log) ?? log, labels, ...other }
 }
 
 /** An entry that was no object is stored as `{ text }`; an entry received as `{ text }` has that object's id. */
@@ -255,7 +301,7 @@ class EntryEvent {
   }
 
   static {
-    const names = 'action severity rule request response client pop match labels log raw'.split(' ')
+    const names = 'action severity rule request response client pop match other labels log raw'.split(' ')
     for (const name of names as (keyof Event)[])
       Object.defineProperty(this.prototype, name, {
         get(this: EntryEvent) {

@@ -4,10 +4,10 @@ import { dayOf, shiftDay, type Day } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { parsedJson } from '../../domain/text/decode.ts'
-import { isObject } from '../../domain/text/json.ts'
+import { isObject, numberText } from '../../domain/text/json.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Look, ShieldClient } from '../client/client.ts'
-import { entryTimeOf } from '../entries/identities.ts'
+import { entryTimeOf, ownTextOf } from '../entries/identities.ts'
 import { pagePath } from '../event-logs.ts'
 
 export interface ProbeRequest {
@@ -236,9 +236,10 @@ class EntryTally {
     this.largest = Math.max(this.largest, size)
     if (!isObject(entry)) return note(this.unknown, 'an entry that is no object')
     const { logId, timestamp, log, labels } = entry
-    if (typeof logId !== 'number' && (typeof logId !== 'string' || logId === '')) this.withoutId++
-    else if (this.#ids.has(String(logId))) this.repeatedIds++
-    else this.#ids.add(String(logId))
+    const id = ownTextOf(logId)
+    if (id === undefined) this.withoutId++
+    else if (this.#ids.has(id)) this.repeatedIds++
+    else this.#ids.add(id)
     note(this.units, unitOf(timestamp))
     const decoded = typeof log === 'string' ? parsedJson(log) : log
     note(this.logs, kindOf(log, decoded))
@@ -262,8 +263,8 @@ function note(counts: Map<string, number>, name: string): void {
 
 function unitOf(timestamp: unknown): string {
   if (entryTimeOf(timestamp) === undefined) return 'none'
-  if (typeof timestamp !== 'number') return 'text'
-  const digits = Math.floor(Math.abs(timestamp)).toString().length
+  const digits = numberText(timestamp)?.replace(/\..*/, '').length
+  if (digits === undefined) return 'text'
   return digits <= 11 ? 'seconds' : digits <= 14 ? 'ms' : digits <= 17 ? 'µs' : 'ns'
 }
 

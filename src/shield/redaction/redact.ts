@@ -75,8 +75,6 @@ const bodyInText = new Set(['urlencodedbody', 'requestbody'])
 
 /** Texts in which every address is a client's, or may be one. */
 const ofClients: ReadonlySet<Place> = new Set<Place>(['header', 'referer', 'userAgent', 'plain'])
-/** Identity and time are needed to recognise duplicates; the log is redacted once it is decoded. */
-const leftAsTheyAre = new Set(['logId', 'timestamp', 'log'])
 /** Anything nested deeper is redacted as one text. */
 const mostLevels = 100
 
@@ -164,7 +162,8 @@ export function createRedactor(redaction: Redaction): Redactor {
     const clients = new ClientAddresses()
     const pass = (visit: (value: Json, place: Place) => Json, entry: ReturnType<Redactor>) => ({
       rest: mapMembers(entry.rest, (key, value) =>
-        leftAsTheyAre.has(key) ? value : walk(value, placeOf.member(key), visit),
+        // The log comes decoded.
+        key === 'log' ? value : walk(value, placeOf.member(key), visit),
       ),
       log: walk(entry.log, typeof entry.log === 'string' ? 'plain' : 'text', visit),
     })

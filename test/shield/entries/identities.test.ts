@@ -1,11 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { exactJson } from '../../../src/domain/text/decode.ts'
 import type { Json } from '../../../src/domain/text/json.ts'
 import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
 import { eventsOf } from '../../../src/shield/entries/to-event.ts'
 import { entryTimeOf, identityOf, identitiesOf, type OwnIds } from '../../../src/shield/entries/identities.ts'
 import { createRedactor } from '../../../src/shield/redaction/redact.ts'
 
+const exact = (source: string) => (exactJson(`[${source}]`) as Json[])[0]
 const zone = { id: 101, name: 'shop' }
 const redactor = createRedactor('off')
 const entry = (id: string, content: string, timestamp = 1_790_000_000_000) => ({
@@ -96,10 +98,11 @@ describe('the time of an entry', () => {
     [1_763_640_000, '2025-11-20T12:00:00.000Z'],
     [1_763_640_000.5, '2025-11-20T12:00:00.500Z'],
     [1_763_640_000_123, '2025-11-20T12:00:00.123Z'],
-    [1_763_640_000_123.9, '2025-11-20T12:00:00.123Z'],
+    [1_763_640_000_123.9, '2025-11-20T12:00:00.123900Z'],
     [1_763_640_000_123_456, '2025-11-20T12:00:00.123456Z'],
-    // No digits that a number has lost are added.
-    [JSON.parse('1763640000123456789') as number, '2025-11-20T12:00:00.123456Z'],
+    [exact('1763640000123456789'), '2025-11-20T12:00:00.123456789Z'],
+    [exact('1.763640000123E12'), '2025-11-20T12:00:00.123Z'],
+    [exact('1763640000.50'), '2025-11-20T12:00:00.500Z'],
     ['1763640000', '2025-11-20T12:00:00.000Z'],
     ['1763640000.25', '2025-11-20T12:00:00.250Z'],
     [' 1763640000123 ', '2025-11-20T12:00:00.123Z'],
@@ -108,13 +111,39 @@ describe('the time of an entry', () => {
     ['99999999999999999999', '5138-11-16T09:46:39.999999999Z'],
     ['2025-11-20T12:00:00Z', '2025-11-20T12:00:00.000Z'],
     ['2025-11-20T14:00:00.5+02:00', '2025-11-20T12:00:00.500Z'],
+    ['2025-11-20T12:00:00.1234567Z', '2025-11-20T12:00:00.123456700Z'],
+    ['2025-11-20T12:00:00.123456789012Z', '2025-11-20T12:00:00.123456789Z'],
+    ['2025-11-20T12:00:00.1234', '2025-11-20T12:00:00.123400Z'],
+    ['2025-11-20T12:00', '2025-11-20T12:00:00.000Z'],
+    ['2025-11-20 12:00:00', '2025-11-20T12:00:00.000Z'],
+    ['2025-11-20 12:00:00,5 UTC', '2025-11-20T12:00:00.500Z'],
+    ['2025-11-20 14:00:00 +0200', '2025-11-20T12:00:00.000Z'],
+    ['2025-11-20t12:00:00.25z', '2025-11-20T12:00:00.250Z'],
+    ['2025-11-20T05:00:00-07', '2025-11-20T12:00:00.000Z'],
+    ['/Date(1763640000123)/', '2025-11-20T12:00:00.123Z'],
+    ['/Date(1763640000123+0100)/', '2025-11-20T12:00:00.123Z'],
+    ['2025-11-20T23:59:60Z', '2025-11-21T00:00:00.000Z'],
+    ['2025-11-20T23:59:60.5', '2025-11-21T00:00:00.500Z'],
   ])('%j', (timestamp, time) => expect(entryTimeOf(timestamp)?.time).toBe(time))
 
   it('is none of anything else', () => {
     const numbers = [0, -1, 1e7, 1e20, 1e300, NaN, Infinity]
-    const texts = ['', 'soon', '12', '-5', '100000000000000000000']
+    const texts = ['', 'soon', '12', '-5', '100000000000000000000', '099999999', '/Date(x)/', '2025-11-20']
+    texts.push('2025-13-20T12:00:00Z', '2025-11-20T12:61', '9999-12-31T23:59:60Z', '0000-01-01T00:00+01:00')
     for (const timestamp of [...numbers, ...texts, null, true, {}, []])
       expect(entryTimeOf(timestamp)).toBeUndefined()
+  })
+
+  it.each([
+    ['1763640000123', '1763640000123.75', '1763640000.123', '"1763640000123456"', '1763640000123456789'],
+    ['"2025-11-20T12:00:00.123Z"', '"2025-11-20T12:00:00.1230000"', '"2025-11-20 13:00:00.123999+01:00"'],
+  ])('makes the same event with and without digits beyond the millisecond: %s, %s …', (...timestamps) => {
+    const fingerprints = timestamps.map(
+      (each) => identityOf(exactJson(`{"logId":"a","timestamp":${each}}`)!).fingerprint,
+    )
+    expect(
+      new Set([fingerprintOf({ id: 'a', time: '2025-11-20T12:00:00.123Z' }), ...fingerprints]).size,
+    ).toBe(1)
   })
 
   it('is the same instant in any unit', () => {

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Json } from '../../../src/domain/text/json.ts'
 import { createFormat, formats, servedBy, type LineForm } from '../../../src/formats/registry.ts'
 import { eventOfLine, toEvent } from '../../../src/shield/entries/to-event.ts'
 import { createRedactor, type Redaction } from '../../../src/shield/redaction/redact.ts'
 import { runsOf } from '../../fuzz/mutated.ts'
+import { withNumbers } from '../../fuzz/with-numbers.ts'
 import { defaults } from '../samples.ts'
 
 const zone = { id: 101, name: 'shop' }
@@ -44,8 +44,8 @@ const labels = some({
 })
 const whole = some({
   logId: fc.oneof(fc.uuid(), text, fc.constantFrom('', 12)),
-  timestamp: fc.constantFrom(1_795_132_800_123, 1_795_132_800, 1_795_132_800_123_456, 'soon', null),
-  labels: fc.oneof(labels, object, fc.constant(null)),
+  timestamp: fc.constantFrom(1_795_132_800_123, 1_795_132_800, 1_795_132_800_123_456, 'soon', null, {}),
+  labels: fc.oneof(labels, object, fc.constantFrom(null, [{ Key: 'ruleId', Value: '941100' }], 'x')),
   log: fc.oneof(
     log.map((each) => JSON.stringify(each)),
     log,
@@ -55,12 +55,13 @@ const whole = some({
     fc.constantFrom(null, '', 7, [1], { text: '' }, { text: 'x' }, { text: '{"a":1}' }),
   ),
   more: fc.jsonValue(),
+  number: fc.constantFrom('#12345678901234567890#', '#1e400#', '#-0#', '#1.0#'),
 })
 const odd = fc.constantFrom({ text: 'x' }, {}, [1], null, { text: 'x', log: { text: 'x' } })
 const entry = fc
   .oneof({ weight: 8, arbitrary: whole }, { weight: 1, arbitrary: text }, { weight: 1, arbitrary: odd })
   // As over the wire: nothing but what JSON has.
-  .map((value) => JSON.parse(JSON.stringify(value)) as Json)
+  .map(withNumbers)
 
 const sources: readonly LineForm[] = [
   { format: 'native' },
@@ -81,7 +82,10 @@ it('cannot be created from a line that contains too little of it', () => {
 
 describe.each(routes)('an event of a line of $from', ({ source: form, to }) => {
   // Of a native line without it, the entry is made of labels and log.
-  const [source, target] = [createFormat(form), formats[to](to === 'raw' ? {} : { raw: false })]
+  const [source, target] = [
+    createFormat(form),
+    formats[to](to === 'raw' ? {} : { labels: true, log: true, raw: false }),
+  ]
 
   it(`has the same id, time and ${to} line as the API would give`, () => {
     fc.assert(

@@ -50,9 +50,11 @@ describe('id', () => {
     ['a', 'a'],
     [7, '7'],
     [0, '0'],
+    [-1.5, '-1.5'],
+    [2 ** 53, '9007199254740992'],
   ])('%j', (logId, id) => expect(toEvent(entry({ logId }), zone, off).id).toBe(id))
 
-  it.each([undefined, null, '', {}, [], true, 2 ** 53, 1.5, -1e300])('%j is none: the entry is', (value) => {
+  it.each([undefined, null, '', {}, [], true])('%j is none: the entry is', (value) => {
     const logId = value as Json
     const first = toEvent(entry({ logId }), zone, off)
     expect(first.id).toMatch(/^sha256:[\da-f]{32}$/)

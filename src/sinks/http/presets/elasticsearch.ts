@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { choice, described, httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
+import { identifyingTime } from '../../../domain/event/fingerprint.ts'
 import type { SinkCheck } from '../../../ports/delivery.ts'
 import { credentialsOf, keyRemedyOf, type Credentials } from '../../aws/credentials.ts'
 import { awsKeyFields, checkAwsKeys, awsRegion } from '../../aws/settings.ts'
@@ -120,8 +121,8 @@ async function checkIndex(ask: Ask, base: string, index: string, read: Preset['r
 const timestamped = withTime('@timestamp')
 
 /** The server refuses a whole request for one `_id` over 512 bytes. */
-function idOf({ id, time = '', zone }: Event): string {
-  const text = `${zone.id}_${id}_${time}`
+function idOf({ id, time, zone }: Event): string {
+  const text = `${zone.id}_${id}_${identifyingTime(time)}`
   const fits = text.isWellFormed() && Buffer.byteLength(text) <= 512
   return fits ? text : `sha256:${hash('sha256', JSON.stringify(text))}`
 }
