@@ -234,7 +234,7 @@ export function requestFor(session: Session, reading: Reading, scan: Scan): Page
   const { cursor, kind } = scan
   // Polls read the same one or two pages again and again.
   const isPolledAgain = lastFull !== undefined && (kind === 'incremental' || lastFull.pages <= 2)
-  const known = reading.known.values().find(({ facts }) => facts.cursor === cursor)?.hash ?? ''
+  const known = reading.known.values().find((page) => page.cursor === cursor)?.hash ?? ''
   const since = sharedSince(session, reading, scan)
   const request = { zone, day: stream.day, cursor, scan, priority, sink: stream.sink, ...since }
   return isPolledAgain ? { ...request, known } : request
@@ -292,8 +292,9 @@ async function identify(
   // The same as at an earlier poll, with every event seen since then: it is not parsed.
   const same = known.get(hash ?? '')
   if (same?.after === soFar(scan)) {
-    tell(same.facts.events)
-    return { ...read, facts: { ...same.facts, cursor, tookMs }, unseen: [], wanted: [] }
+    const facts = JSON.parse(same.facts) as PageFacts
+    tell(facts.events)
+    return { ...read, facts: { ...facts, cursor, tookMs }, unseen: [], wanted: [] }
   }
   try {
     const content = page.content()

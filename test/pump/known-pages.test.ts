@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { LatestPages } from '../../src/pump/latest-pages.ts'
+import { newCheckpoint } from '../../src/domain/checkpoint.ts'
+import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
+import { buildFacts, buildScan, stream } from '../domain/builders.ts'
 import { createStage, firstEvents, type Stage } from './stage.ts'
 
 /** Enough that a page is remembered. */
@@ -57,4 +60,16 @@ describe('a page that is the same as at the poll before, and of which every even
     await stage.pump({}, undefined, { latestPages: new LatestPages() })
     expect(await stage.read()).toMatchObject({ counters: { delivered: 150 } })
   })
+})
+
+it('the latest pages of 20,000 streams are known; of more, those of the stream that was read longest ago are not', () => {
+  const latest = new LatestPages()
+  const [first, second, ...others] = Array.from({ length: 20_001 }, (_, zone) =>
+    newCheckpoint({ ...stream, zone }, 0, unknownOrdering),
+  )
+  const page = { hash: undefined, facts: buildFacts(), scan: buildScan(), requestedAt: 1 }
+  for (const checkpoint of [first!, second!, ...others.slice(1), first!, others[0]!])
+    latest.note(checkpoint, [page])
+  const unknown = [first!, second!, ...others].filter((checkpoint) => latest.of(checkpoint) === undefined)
+  expect(unknown).toEqual([second])
 })
