@@ -206,7 +206,7 @@ describe('a page that has arrived is kept for the other sinks', () => {
     expect(
       '1234567'
         .split('')
-        .filter((_, index) => found[index])
+        .filter((_, index) => found[index] === true)
         .join(''),
     ).toBe(kept)
   })

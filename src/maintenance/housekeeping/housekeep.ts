@@ -3,7 +3,7 @@ import { dayMs, dayOf, firstReadable, unreadableAt, type Day } from '../../domai
 import { requestsOf } from '../../domain/plan/backfill.ts'
 import type { Policy } from '../../domain/policy.ts'
 import { isReadable } from '../../domain/plan/stream-state.ts'
-import { streamKey, type Stream } from '../../domain/stream.ts'
+import { routeKey, streamKey, type Stream } from '../../domain/stream.ts'
 import type { Store } from '../../ports/store.ts'
 import type { ApiClock } from '../../pump/api-clock.ts'
 import type { PlanSettings } from '../../plan/planner.ts'
@@ -27,7 +27,8 @@ const plannedWithinMs = 600_000
 /**
  * Drops what is no longer needed: fingerprints of ended days that nothing will read any more (their counts stay), their
  * checkpoints `keepDays` later, and old gaps. Only by a time that is sure: a clock that is days ahead must not drop
- * anything. False where it is too early: then the caller calls it again soon.
+ * anything. An account whose time is in doubt keeps what it has. False where it is too early: then the caller calls it
+ * again soon.
  */
 export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) => Promise<boolean> {
   const { store, apiClock, settings, keepDays } = deps
@@ -64,36 +65,43 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
 
     const nowMs = times.earliest
     if (nowMs === undefined) return false
-    // Checkpoints show which days were read: none is dropped before the planner has compared all routes with them. It
+    // Checkpoints show which days were read: none is dropped before the planner has compared its route with them. It
     // compares those of held sinks when they are held no more, so theirs are kept.
     const routes = (await store.catalogue.routes()).filter((route) => isPlanned(route) && !isHeld(route.sink))
-    if (routes.some(({ plannedAtMs }) => plannedAtMs <= nowMs - plannedWithinMs)) return false
+    const unplanned = new Set(
+      routes
+        .filter(({ zone, plannedAtMs }) => plannedAtMs <= (times.of(zone) ?? 0) - plannedWithinMs)
+        .map(({ zone, sink }) => routeKey(zone, sink)),
+    )
     if (signal.aborted) return true
-    const beforeMs = nowMs - keepDays * dayMs
+    const keptFromMs = (zone: number) => (times.of(zone) ?? 0) - keepDays * dayMs
     /** No pump ends streams that left the configuration: they count as ended once their day is unreadable. */
     const endOf = ({ stream, ended, removed }: Checkpoint) => {
       if (ended !== undefined) return Math.max(ended.atMs, removed?.atMs ?? 0)
       return isPlanned(stream) ? Infinity : unreadableAt(stream.day, policy.readableDays)
     }
-    const old = over.filter((each) => !isHeld(each.stream.sink) && endOf(each) < beforeMs)
+    const old = over.filter((each) => {
+      const { zone, sink } = each.stream
+      return !isHeld(sink) && !unplanned.has(routeKey(zone, sink)) && endOf(each) < keptFromMs(zone)
+    })
     await store.upkeep.prune(
       old.map(({ stream }) => stream),
       {
-        uncommittedBefore: firstReadable(dayOf(beforeMs), policy.readableDays),
+        uncommittedBefore: firstReadable(dayOf(nowMs - keepDays * dayMs), policy.readableDays),
         gapsBefore: nowMs - gapDays * dayMs,
       },
     )
-    return true
+    return unplanned.size === 0
   }
 }
 
 /**
- * The time of each zone's account, and the earliest of all; undefined until it is sure. A zone that left the configuration
- * has the earliest.
+ * The time of each zone's account, undefined until it is sure, and the earliest of those that are. A zone that left the
+ * configuration has the earliest.
  */
 export function sureTimes(apiClock: Pick<ApiClock, 'sureNow'>, zones: PlanSettings['zones']) {
   const times = new Map(zones.map(({ id, account }) => [id, apiClock.sureNow(account)]))
-  const leastMs = Math.min(...[...times.values()].map((ms) => ms ?? NaN))
+  const leastMs = Math.min(...[...times.values()].map((ms) => ms ?? Infinity))
   const earliest = Number.isFinite(leastMs) ? leastMs : undefined
   return { earliest, of: (zone: number) => (times.has(zone) ? times.get(zone) : earliest) }
 }

@@ -161,20 +161,23 @@ test('deletes the fingerprints of a stream that a pump holds once the pump has e
   expect(await fateOf(house, stream)).toBe('counts')
 })
 
-test('deletes nothing before the API of every account has answered with its time', async () => {
-  const house = await createHouse(['a', 'b'])
-  const stream = await house.add(20)
-  await house.keep(never)
-  house.apiClock.learn('a', 0, {})
-  await house.keep(never)
-  expect(await fateOf(house, stream)).not.toBe('gone')
-  house.apiClock.learn('b', 0, {})
-  await house.keep(never)
-  expect(await fateOf(house, stream)).toBe('gone')
-})
-
 const route = { zone: 1, sink: 'archive', firstDay: shiftDay(today, -30) }
 const plannedAtMs = at(2) - 20 * 24 * hourMs
+
+test('deletes nothing of an account before its API has answered with its time; other accounts do not wait for it', async () => {
+  const house = await createHouse(['a', 'b'])
+  const [own, other, left] = [
+    await house.add(20),
+    await house.add(20, true, { zone: 2 }),
+    await house.add(20, true, { zone: 3 }),
+  ]
+  await house.store.catalogue.rememberRoutes([{ ...route, plannedAtMs }])
+  expect(await house.keep(never)).toBe(false)
+  house.apiClock.learn('b', 0, {})
+  expect(await house.keep(never)).toBe(true)
+  expect(await fateOf(house, own)).toBe('seen')
+  expect([await fateOf(house, other), await fateOf(house, left)]).toEqual(['gone', 'gone'])
+})
 
 test('waits until missed days were recorded, which needs the checkpoints', async () => {
   const house = await createHouse(['a'])
