@@ -53,7 +53,6 @@ export async function addBackfill(work: Work, plan: BackfillPlan, signal: AbortS
   const { deps } = await work.shipping({ delivers: false })
   const zones = new Map(plan.zones.map((zone) => [zone.id, zone]))
   await work.beating(async () => {
-    // A day of which it is unknown what was shipped stays as it is, and a pump leaves it out.
     for (const { stream, state } of streams)
       if (state === 'queued') await unseeDay({ stream, zone: zones.get(stream.zone)! }, deps, signal)
   })

@@ -181,6 +181,13 @@ export function committedLengths(storeId: string, checkpoint: Checkpoint | undef
   return { storeId, committed, ...(ended !== undefined && { knownSinceMs }) }
 }
 
+/** Whether the day was shipped, at least in part: reading it again without its checkpoint would ship events twice. */
+export function hasShipped({ counters, committed, removed, ended }: Checkpoint): boolean {
+  if (ended?.as === 'complete' || removed !== undefined) return true
+  const { delivered, deadLetters, dropped = 0 } = counters
+  return delivered + deadLetters + dropped + committed.length > 0
+}
+
 /** Counts dead letters as delivered by a replay, or as dropped by a person. Both stay in the ledger. */
 export function settleDeadLetters(
   checkpoint: Checkpoint,

@@ -49,6 +49,33 @@ export function daysFrom(from: Day, to: Day): Day[] {
   return days
 }
 
+/** Both included. Ranges of a list are in order, with a day between two of them at least. */
+export type DayRange = readonly [from: Day, to: Day]
+
+export function hasDay(ranges: readonly DayRange[], day: Day): boolean {
+  return ranges.some(([from, to]) => from <= day && day <= to)
+}
+
+export function withDay(ranges: readonly DayRange[], day: Day): readonly DayRange[] {
+  if (hasDay(ranges, day)) return ranges
+  const left = ranges.find(([, to]) => shiftDay(to, 1) === day)
+  const right = ranges.find(([from]) => shiftDay(from, -1) === day)
+  const others = ranges.filter((range) => range !== left && range !== right)
+  return [...others, [left?.[0] ?? day, right?.[1] ?? day] as const].sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+export function withoutDay(ranges: readonly DayRange[], day: Day): readonly DayRange[] {
+  return ranges.flatMap((range) => {
+    if (!hasDay([range], day)) return [range]
+    const [from, to] = range
+    const parts: DayRange[] = [
+      [from, shiftDay(day, -1)],
+      [shiftDay(day, 1), to],
+    ]
+    return parts.filter(([first, last]) => first <= last)
+  })
+}
+
 /** The oldest day that the API still answers for, as seen on `today`. */
 export function firstReadable(today: Day, readableDays: number): Day {
   return shiftDay(today, 1 - readableDays)

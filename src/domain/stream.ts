@@ -1,4 +1,4 @@
-import type { Day } from './day.ts'
+import type { Day, DayRange } from './day.ts'
 
 /** A shield zone as the configuration names it. */
 export interface Zone {
@@ -33,6 +33,8 @@ export interface Route extends Pick<Stream, 'zone' | 'sink'> {
   readonly firstDay: Day
   /** Last instant at which the route was part of a running configuration. */
   readonly plannedAtMs: number
+  /** Days that were shipped, and of which the state has dropped what: none of them is planned again. */
+  readonly pruned?: readonly DayRange[] | undefined
 }
 
 export function routeKey(zone: number, sink: string): string {

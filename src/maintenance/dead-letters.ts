@@ -6,10 +6,11 @@ import { withDelivery } from '../domain/scan/progress.ts'
 import { onlyStream, streamKey, type Zone } from '../domain/stream.ts'
 import type { AnySink } from '../ports/delivery.ts'
 import { commitDelivery, deliver, type DeliveryOutcome } from '../pump/commit-delivery.ts'
+import { beginAnew } from '../pump/end-stream.ts'
 import { packSightings } from '../pump/seen-window.ts'
 import { openSink, type SinkTarget } from '../pump/open-sink.ts'
 import type { PumpDeps, Session } from '../pump/session.ts'
-import { beginAnew, holdStream } from './hold-stream.ts'
+import { holdStream } from './hold-stream.ts'
 
 export interface DeadLetterWork {
   readonly deps: PumpDeps

@@ -1,9 +1,6 @@
-import { firstPlannedDay } from '../domain/plan/plan.ts'
-import { isReadable } from '../domain/plan/stream-state.ts'
 import { retryWhileHeld, shortRetryMs } from '../domain/retry.ts'
 import { unknownOrdering } from '../domain/scan/ordering.ts'
 import type { Stream } from '../domain/stream.ts'
-import { packSightings, seenAs } from '../pump/seen-window.ts'
 import { takeStream, type PumpDeps, type Session, type TakeJob } from '../pump/session.ts'
 import type { RequestAnswer } from '../domain/checkpoint.ts'
 import { isAnswered, type ReadRequest } from '../domain/read-request.ts'
@@ -65,33 +62,6 @@ export class Attempts {
       this.failure ??= error
     }
   }
-}
-
-/**
- * Commits a new checkpoint for a past day whose checkpoint was dropped, with its committed lengths and ledger; its dead
- * letters were kept. The new one has the dead letters in its ledger, and has ended unless polls read the day, so that no
- * pump scans it.
- */
-export async function beginAnew(session: Session): Promise<void> {
-  const fresh = session.checkpoint()
-  if (fresh.commit > 0) return
-  const { job, deps, now } = session
-  const keys = await deps.store.deadLetters.keys(job.stream)
-  await session.commit(
-    {
-      ...fresh,
-      counters: { ...fresh.counters, deadLetters: keys.length },
-      ...(!(await isPolled(session)) && { ended: { as: 'complete', atMs: now() } }),
-    },
-    { seen: packSightings(keys.map(seenAs)) },
-  )
-}
-
-async function isPolled({ job, deps, policy, now }: Session): Promise<boolean> {
-  const { zone, day, sink } = job.stream
-  if (!isReadable(day, now(), policy)) return false
-  const route = (await deps.store.catalogue.routes()).find((each) => each.zone === zone && each.sink === sink)
-  return day >= (route?.firstDay ?? firstPlannedDay(now(), policy))
 }
 
 interface ServeDeps {

@@ -14,21 +14,14 @@ import { holdStream, type HeldStream } from './hold-stream.ts'
  * once more what the API lists of it, also if this process ends here. Its dead letters stay seen: a replay ships them,
  * and would otherwise ship a second copy. Only for sinks that do not keep each event once. Throws Failure.
  */
-export function unseeDay(
-  on: HeldStream,
-  deps: PumpDeps,
-  signal: AbortSignal,
-): Promise<'done' | 'index dropped'> {
-  const { deadLetters, ledger } = deps.store
+export function unseeDay(on: HeldStream, deps: PumpDeps, signal: AbortSignal): Promise<void> {
   return holdStream(
     on,
     deps,
     async ({ checkpoint, commit }) => {
-      if (await ledger.isIndexDropped(on.stream)) return 'index dropped'
-      const waiting = (await deadLetters.keys(on.stream)).map(seenAs)
+      const waiting = (await deps.store.deadLetters.keys(on.stream)).map(seenAs)
       const seen = packSightings(waiting)
       await commit(countRepair(unread(checkpoint(), waiting)), { seen, unsee: 'all' })
-      return 'done'
     },
     signal,
   )
@@ -84,7 +77,7 @@ export function unseeLost(
       // What another repair corrected since the comparison must not be delivered twice.
       if (before.repairs !== looked.checkpoint.repairs) throw lookAgain()
       // Where the index was dropped it is unknown which events were delivered, and none may be delivered again.
-      const isDropped = await ledger.isIndexDropped(stream)
+      const isDropped = (await ledger.dropped(stream)) !== undefined
       const lost = isDropped ? [] : listedOf(looked.lost, listing)
       const unknown = isDropped ? [] : listedOf(looked.unknown, listing)
       const found = await new SeenWindow(loadSeen).unseenOf(unknown)

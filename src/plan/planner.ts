@@ -275,6 +275,7 @@ function reasonOf(route: Route, known: readonly Route[], day: Day, nowMs: number
 /** A route as it was planned last, and what it was planned from. */
 interface KeptRoute extends PlannedRoute {
   readonly firstDay: Day | undefined
+  readonly pruned: Route['pruned']
   readonly policy: Policy
   /** The plan is the same from the one instant until before the other, by the clock of the account. */
   readonly atMs: number
@@ -314,12 +315,13 @@ export class LivePlan {
       const held = checkpointsOf.get(zone.id) ?? []
       const own = new Map<string, KeptRoute>()
       for (const sink of sinks) {
-        const firstDay = routesOf.get(zone.id)?.find((route) => route.sink === sink)?.firstDay
+        const { firstDay, pruned } = routesOf.get(zone.id)?.find((route) => route.sink === sink) ?? {}
         const known = before.get(zone)?.get(sink)
         const isAsked = asked.size > 0 && asked.has(routeKey(zone.id, sink))
         if (
           known?.policy === policy &&
           known.firstDay === firstDay &&
+          known.pruned?.join() === pruned?.join() &&
           nowMs >= known.atMs &&
           nowMs < known.untilMs &&
           !isAsked &&
@@ -329,10 +331,20 @@ export class LivePlan {
           continue
         }
         const checkpoints = held.filter(({ stream }) => stream.sink === sink)
-        const streams = planRoute({ zone, sink, nowMs, policy, firstDay, held: checkpoints, requests })
+        const streams = planRoute({
+          zone,
+          sink,
+          nowMs,
+          policy,
+          firstDay,
+          pruned,
+          held: checkpoints,
+          requests,
+        })
         const live = streams.filter(({ priority }) => priority === 'live')
         const untilMs = validUntil(streams, nowMs, policy)
-        own.set(sink, { zone, sink, policy, firstDay, checkpoints, streams, live, atMs: nowMs, untilMs })
+        const facts = { zone, sink, policy, firstDay, pruned, checkpoints }
+        own.set(sink, { ...facts, streams, live, atMs: nowMs, untilMs })
         come.push(...streams)
         await letTurn()
       }

@@ -130,11 +130,8 @@ export interface TransactionalSink extends Omit<Sink, 'open'> {
    * lengths, so that nothing stays that was not committed, and opens the stream. Throws Failure.
    */
   reconcile(stream: Stream, known: Reconciliation, signal: AbortSignal): Promise<OpenStream>
-  /**
-   * Whether the sink holds something of a stream beyond its committed lengths, and whether it holds parts of which the
-   * store has dropped the committed lengths. Changes nothing. Throws Failure.
-   */
-  inspect(stream: Stream, known: CommittedLengths): Promise<{ hasUncommitted: boolean; hasDropped: boolean }>
+  /** Whether the sink holds something of a stream beyond its committed lengths. Changes nothing. Throws Failure. */
+  hasUncommitted(stream: Stream, known: CommittedLengths): Promise<boolean>
   /** Absent where days are kept for ever. */
   readonly retention?: Retention
 }

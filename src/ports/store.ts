@@ -72,15 +72,17 @@ export interface Ledger {
   /** Count and order-free hash of every minute; kept after the fingerprints are dropped. */
   minutes(stream: Stream): Promise<MinuteCount[]>
   /**
-   * Whether fingerprints of the stream were dropped: reading its day again would ship these events again. Stays true as
-   * long as the store has the stream, whatever is committed afterwards. A stream with fingerprints to drop keeps all of
-   * them until `dropIndex` is called.
+   * What the store has dropped of a day that was shipped, so that reading it again would ship events again: fingerprints
+   * (`index`), or its checkpoint too (`day`). Stays so whatever is committed afterwards, but for a commit that unsees all.
+   * A stream with fingerprints to drop keeps all of them until `dropIndex` is called.
    */
-  isIndexDropped(stream: Stream): Promise<boolean>
+  dropped(stream: Stream): Promise<Dropped | undefined>
   /** Keeps what the latest audit found, as long as the checkpoint. Ignored for a stream that was never pumped. */
   noteAudit(stream: Stream, record: AuditRecord): Promise<void>
   auditOf(stream: Stream): Promise<AuditRecord | undefined>
 }
+
+export type Dropped = 'index' | 'day'
 
 /** The process that runs pumps: one value for its whole life, with a random id. */
 export interface Holder {
@@ -98,8 +100,8 @@ export interface Commit {
   /** Packed fingerprints to add, by minute. */
   readonly seen: ReadonlyMap<number, Uint8Array>
   /**
-   * Packed fingerprints to remove before adding others, or all: their events count as not delivered. Ignores unknown
-   * ones.
+   * Packed fingerprints to remove before adding others, or all: their events count as not delivered, whatever was dropped
+   * of the stream. Ignores unknown ones.
    */
   readonly unsee?: ReadonlyMap<number, Uint8Array> | 'all'
   /** Of this very stream. */
@@ -119,13 +121,7 @@ export interface Catalogue {
    * is not read again.
    */
   checkpoints(): Promise<Checkpoint[]>
-  /** The first day of a route lies after all of its days that were pruned. */
   routes(): Promise<Route[]>
-  /**
-   * Whether this day, or a later one, was pruned of the stream's route: if it has no checkpoint, its events may have been
-   * shipped, and reading it again would ship them again.
-   */
-  isPruned(stream: Stream): Promise<boolean>
   /** Of two first days of a route the earlier is kept; the instant of planning is replaced. */
   rememberRoutes(routes: readonly Route[]): Promise<void>
   gaps(): Promise<Gap[]>
@@ -206,7 +202,7 @@ export interface Upkeep {
   renameSink(from: string, to: string): Promise<number>
   /**
    * Drops these streams, unless a live holder has them, and what was taken for days before `uncommittedBefore` and never
-   * committed; also gaps and ended backfills made before `gapsBefore`.
+   * committed; remembers the days of those that were shipped. Also drops gaps and ended backfills made before `gapsBefore`.
    */
   prune(
     streams: readonly Stream[],

@@ -3,7 +3,10 @@ import { Failure } from '../domain/failure.ts'
 import { troubleOf } from '../domain/plan/plan.ts'
 import { expire, isBeyondAsking, isReadable } from '../domain/plan/stream-state.ts'
 import { answerRequest } from '../domain/read-request.ts'
+import { removedText } from '../domain/retention.ts'
 import { isListingTrouble, troubleAfter } from '../domain/retry.ts'
+import type { Dropped } from '../ports/store.ts'
+import { packSightings, seenAs } from './seen-window.ts'
 import { takeStream, type PumpDeps, type Session, type TakeJob } from './session.ts'
 
 export const noLongerKept = 'the API no longer keeps this day'
@@ -53,32 +56,47 @@ export function leftOut({ job: { readRequest } }: Session, next: Checkpoint, rea
   return answerRequest(next, { id: readRequest.id, outcome: 'left_out', reason })
 }
 
-export const shippedUnknown =
-  'the day was shipped, but its deduplication index was dropped: reading it again would ship it twice'
+/** Why a day is not read again of which something was dropped. */
+export function shippedText(dropped: Dropped, checkpoint: Checkpoint | undefined): string {
+  if (checkpoint?.removed !== undefined)
+    return `the day was shipped, and its files were ${removedText(checkpoint.removed)}`
+  const what = {
+    index: 'but its deduplication index was dropped',
+    day: 'and the state has dropped what (state.keepDays)',
+  }
+  return `the day was shipped, ${what[dropped]}: reading it again would ship it twice`
+}
 
 /**
  * Refuses to scan a stream without its deduplication index: the scan would deliver everything again. Answers a read
  * request with that reason. Resolves with the failure; undefined for a read request at live priority. Throws the failure
  * for a poll, which the plan would otherwise repeat without a pause.
  */
-export async function refuseScan(session: Session): Promise<Failure | undefined> {
+export async function refuseScan(session: Session, dropped: Dropped): Promise<Failure | undefined> {
   const { job, checkpoint, commit } = session
-  const failure = new Failure('refuse', 'index_dropped', shippedUnknown)
+  const reason = shippedText(dropped, checkpoint())
+  const failure = new Failure('refuse', 'index_dropped', reason)
   if (job.readRequest === undefined) {
     if (checkpoint().ended === undefined) throw failure
     return failure
   }
-  await commit(leftOut(session, checkpoint(), shippedUnknown))
+  if (dropped === 'day') await beginAnew(session)
+  await commit(leftOut(session, checkpoint(), reason))
   // `run --once` requests all planned days, and this one was read to its end: not a failure.
   return job.priority === 'live' ? undefined : failure
 }
 
 /**
- * Whether the day was shipped, as far as anybody knows, and its checkpoint pruned. A clock that is days behind counts it
- * as readable: the sink would cut its lines, or get its events again.
+ * Commits a new checkpoint for a day whose checkpoint was pruned, unless it has one. It has ended, so that no pump scans
+ * it, and has the dead letters, which were kept, in its ledger.
  */
-export async function wasPruned({ job, deps, checkpoint }: Session): Promise<boolean> {
-  return checkpoint().commit === 0 && (await deps.store.catalogue.isPruned(job.stream))
+export async function beginAnew({ job, deps, checkpoint, commit, now }: Session): Promise<void> {
+  const fresh = checkpoint()
+  if (fresh.commit > 0) return
+  const keys = await deps.store.deadLetters.keys(job.stream)
+  const counters = { ...fresh.counters, deadLetters: keys.length }
+  const ended = { as: 'complete', atMs: now() } as const
+  await commit({ ...fresh, counters, ended }, { seen: packSightings(keys.map(seenAs)) })
 }
 
 /**

@@ -1,13 +1,7 @@
-import { Failure, isFailure } from '../domain/failure.ts'
+import { isFailure, type Failure } from '../domain/failure.ts'
 import type { AnySink } from '../ports/delivery.ts'
-import {
-  endAsExpired,
-  endsUnasked,
-  refuseScan,
-  shippedUnknown,
-  wasPruned,
-  writeFailure,
-} from './end-stream.ts'
+import type { Dropped } from '../ports/store.ts'
+import { endAsExpired, endsUnasked, refuseScan, writeFailure } from './end-stream.ts'
 import { openSink } from './open-sink.ts'
 import { scanPages } from './scan-pages.ts'
 import { spanFacts, takeStream, type PumpDeps, type PumpJob, type Session } from './session.ts'
@@ -23,24 +17,30 @@ import { spanFacts, takeStream, type PumpDeps, type PumpJob, type Session } from
 export function pumpStream(job: PumpJob, deps: PumpDeps, signal: AbortSignal): Promise<Failure | undefined> {
   return deps.tracer.span('pump', spanFacts(job), async (note) => {
     await using session = await takeStream(job, deps)
-    // A backfill asks for this very day.
-    if (job.priority === 'live' && (await wasPruned(session)))
-      throw new Failure('refuse', 'index_dropped', shippedUnknown)
-    const failure = await shipStream(session, job.sink, signal)
+    const dropped = await deps.store.ledger.dropped(job.stream)
+    // Opening the sink would cut lines whose lengths are not known any more.
+    const isOpened = dropped !== 'day'
+    const failure = isOpened
+      ? await shipStream(session, job.sink, dropped, signal)
+      : await refuseScan(session, dropped)
     if (failure !== undefined) note({ outcome: failure.code })
     return failure
   })
 }
 
-async function shipStream(session: Session, sink: AnySink, signal: AbortSignal) {
-  const { deps, job } = session
+async function shipStream(
+  session: Session,
+  sink: AnySink,
+  dropped: Dropped | undefined,
+  signal: AbortSignal,
+) {
   try {
     await using target = await openSink(session, sink, signal)
     if (endsUnasked(session)) {
       await endAsExpired(session)
       return undefined
     }
-    if (await deps.store.ledger.isIndexDropped(job.stream)) return await refuseScan(session)
+    if (dropped !== undefined) return await refuseScan(session, dropped)
     return await scanPages(session, target, signal)
   } catch (error) {
     // The store cannot take its own failures; any other error is a bug.

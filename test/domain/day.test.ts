@@ -7,9 +7,13 @@ import {
   daysBetween,
   daysFrom,
   endOf,
+  hasDay,
   parseDay,
   shiftDay,
   startOf,
+  withDay,
+  withoutDay,
+  type DayRange,
 } from '../../src/domain/day.ts'
 import { runCommand } from '../setup/run-command.ts'
 
@@ -46,4 +50,27 @@ it.each([
   const script = join(import.meta.dirname, 'day-in-zone.ts')
   const { stdout } = await runCommand(process.execPath, [script], { env: { TZ: zone } })
   expect(JSON.parse(stdout)).toEqual({ offsets })
+})
+
+it('ranges of days hold the days that were added and not taken out, as few ranges as possible, in order', () => {
+  const first = dayOf(1.8e12)
+  const numbers = Array.from({ length: 12 }, (_, number) => number)
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.boolean(), fc.nat({ max: 11 }))), (changes) => {
+      const days = new Set<number>()
+      let ranges: readonly DayRange[] = []
+      for (const [isAdded, number] of changes) {
+        if (isAdded) days.add(number)
+        else days.delete(number)
+        ranges = (isAdded ? withDay : withoutDay)(ranges, shiftDay(first, number))
+      }
+      expect(numbers.filter((number) => hasDay(ranges, shiftDay(first, number)))).toEqual(
+        numbers.filter((number) => days.has(number)),
+      )
+      const isFirst = (number: number) => days.has(number) && !days.has(number - 1)
+      expect(ranges.map(([from]) => from)).toEqual(
+        numbers.filter(isFirst).map((number) => shiftDay(first, number)),
+      )
+    }),
+  )
 })

@@ -50,20 +50,36 @@ test('a poll of such a day backs off, also if its stream has not ended', async (
   expect(stage.ids()).toEqual([])
 })
 
-test('no poll opens a day that was shipped and pruned; a backfill does', async () => {
+test('no pump opens a day that was shipped and pruned, whoever asks, also after a commit to it', async () => {
   const stage = await createStage()
   stage.script.answer = listingOf(events, 2)
-  await stage.store.catalogue.rememberRoutes([{ ...stream, firstDay: stream.day, plannedAtMs: 1 }])
   await stage.pump()
   await stage.complete()
   await stage.store.upkeep.prune([stream], { uncommittedBefore: stream.day, gapsBefore: 0 })
   stage.log.length = 0
-  for (const readRequest of [undefined, { id: 'once' }])
-    await expect(stage.pump(readRequest && { readRequest })).rejects.toMatchObject({ code: 'index_dropped' })
-  expect(stage.log).toEqual([])
-  expect(await stage.read()).toBeUndefined()
+  await expect(stage.pump()).rejects.toMatchObject({ code: 'index_dropped' })
+  expect([stage.log, await stage.read()]).toEqual([[], undefined])
+  const reason = /^the day was shipped, and the state has dropped what \(state.keepDays\)/
+  for (const id of ['r1', 'r2']) {
+    const failure = await stage.pump({ ...request, readRequest: { id } })
+    expect(failure).toMatchObject({ code: 'index_dropped', message: expect.stringMatching(reason) as string })
+    const checkpoint = await stage.read()
+    expect(checkpoint).toMatchObject({ ended: { as: 'complete' }, lastRequest: { id, outcome: 'left_out' } })
+    expect(checkpoint!.lastRequest!.reason).toMatch(reason)
+  }
+  await stage.pump({ priority: 'live', readRequest: { id: 'once' } })
+  for (const step of ['open', 'fetch', 'deliver']) expect(stage.steps(step)).toEqual([])
+})
+
+test('a pruned day of which nothing was shipped is read when somebody asks for it', async () => {
+  const stage = await createStage()
+  stage.script.answer = () => new Failure('retry', 'network', 'no route')
+  await stage.pump()
+  await stage.change((held) => ({ ...held, ended: { as: 'expired', atMs: 1 } }))
+  await stage.store.upkeep.prune([stream], { uncommittedBefore: stream.day, gapsBefore: 0 })
+  stage.script.answer = listingOf(events, 2)
   await stage.pump(request)
-  expect(stage.steps('deliver')).toHaveLength(2)
+  expect(stage.ids()).toEqual(events.map(({ id }) => id))
 })
 
 test.each<[code: string, answer: PageAnswer | Failure]>([

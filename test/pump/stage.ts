@@ -162,7 +162,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
       await script.reconcile(known)
       return open
     },
-    inspect: async () => ({ hasUncommitted: false, hasDropped: false }),
+    hasUncommitted: async () => false,
   }
   const plainSink: Sink = {
     ...base,

@@ -44,13 +44,14 @@ const verdict = (tone: 'good' | 'bad' | 'warn' | 'dim', text: string) => ({ tone
 /** The result of a zone, day and sink in a few words; undefined: there was nothing to compare. */
 function verdictOf(finding: Finding | undefined) {
   if (finding === undefined) return verdict('dim', 'skipped')
-  const { failure, stream, file, gap, removed } = finding
+  const { failure, stream, file, gap, removed, shipped } = finding
   if (failure !== undefined && failure.code !== 'window_closed') return verdict('bad', 'could not look')
   if (stream === undefined) {
     if (gap !== undefined && (failure !== undefined || file?.isEqual === true)) return verdict('bad', 'gap')
     if (removed !== undefined && file?.isEqual !== false)
       return verdict(file === undefined ? 'warn' : 'dim', 'removed')
   }
+  if (shipped !== undefined) return verdict('warn', 'shipped')
   if (failure !== undefined) return verdict('warn', 'not readable')
   if (!isCompared(finding)) return verdict('warn', 'not compared')
   const { missing = 0, extra = 0, notYetDue = 0 } = stream ?? {}
@@ -75,7 +76,7 @@ const mostReasons = 20
 /** What could not be compared or repaired, a line for each reason. */
 export function failureLines({ findings, blind, details = [], detailsFailed }: Audit): string[] {
   if (blind !== undefined) return [printable(blind)]
-  const days = byDay(findings)
+  const days = byDay(findings.filter(({ shipped }) => shipped === undefined))
   const reasons = [...Map.groupBy(days, ({ failure }) => failure?.message)].flatMap(([reason, own]) => {
     if (reason === undefined) return []
     const others = own.length === 1 ? '' : ` and ${countText(own.length - 1)} more like it`
@@ -135,7 +136,7 @@ interface Paragraph {
 }
 
 /** Of the comparison with the API, of its files, of their removal, and of a gap. */
-function paragraphsOf({ stream, file, failure, gap, removed }: Finding): Paragraph[] {
+function paragraphsOf({ stream, file, failure, gap, removed, shipped }: Finding): Paragraph[] {
   const isGone = failure?.code === 'window_closed' || (stream === undefined && file !== undefined)
   const paragraphs: Paragraph[] = []
   if (stream !== undefined) {
@@ -154,6 +155,7 @@ function paragraphsOf({ stream, file, failure, gap, removed }: Finding): Paragra
   const say = (text: string) => paragraphs.push({ text, details: [], isNews: true })
   const timeOf = (ms: number) => secondText(iso(ms))
   if (removed !== undefined) say(`its files were ${removedText(removed)}, at ${timeOf(removed.atMs)}.`)
+  else if (shipped !== undefined) say(`${shipped}.`)
   if (gap !== undefined && isGone) {
     const { from, to, reason } = gap
     say(`a gap from ${timeOf(from)} to ${timeOf(to)} (${reason}); the API no longer lists the day.`)
@@ -306,7 +308,8 @@ function headlineOf(rows: readonly ReturnType<typeof rowOf>[], hasFailed: boolea
 export function exitCodeOf({ findings, blind }: Audit, areDaysNamed: boolean): number {
   // How long the API keeps a day is an estimate: an older day that --day does not name may be gone.
   const isBlind = (finding: Finding) =>
-    !isCompared(finding) && (areDaysNamed || finding.failure?.code !== 'window_closed')
+    !isCompared(finding) &&
+    (areDaysNamed || (finding.failure?.code !== 'window_closed' && finding.shipped === undefined))
   if (blind !== undefined || !findings.some(isCompared) || findings.some(isBlind)) return exitCodes.blind
   // A gap counts where the API no longer lists the day, also if its files are whole.
   const differs = ({ stream, file, gap, unrepaired }: Finding) =>
@@ -320,11 +323,17 @@ export function exitCodeOf({ findings, blind }: Audit, areDaysNamed: boolean): n
 /** One document. `isEqual` is true where all was compared and nothing differs. */
 export function auditJson({ days, findings, blind }: Audit, isEqual: boolean): string {
   const [streams, files] = [streamsOf(findings), filesOf(findings)]
-  const notCompared = byDay(findings)
-    .filter((each) => !isCompared(each))
-    .map(({ zone, name, day, failure }) => {
-      return { zone, name, day, why: failure?.message ?? 'stopped before it was compared' }
-    })
+  const unread = byDay(findings.filter(({ shipped }) => shipped === undefined))
+  const notCompared = [
+    ...unread
+      .filter((each) => !isCompared(each))
+      .map(({ zone, name, day, failure }) => {
+        return { zone, name, day, why: failure?.message ?? 'stopped before it was compared' }
+      }),
+    ...findings.flatMap(({ zone, name, day, sink, shipped: why }) =>
+      why === undefined ? [] : { zone, name, day, sink, why },
+    ),
+  ]
   const unrepaired = findings.flatMap(({ zone, day, sink, unrepaired: why }) =>
     why === undefined ? [] : { zone, day, sink, why },
   )

@@ -1,6 +1,6 @@
 import { requestsOf, type Backfill, type Requests } from './backfill.ts'
 import type { Checkpoint } from '../checkpoint.ts'
-import { daysFrom, firstReadable, shiftDay, type Day, unreadableAt, dayMs } from '../day.ts'
+import { daysFrom, firstReadable, hasDay, shiftDay, type Day, unreadableAt, dayMs } from '../day.ts'
 import { routeKey, type Route, type Zone, type Priority, type Stream } from '../stream.ts'
 import { requestTroubleOf, type ReadRequest } from '../read-request.ts'
 import { todayOf, isBeyondAsking, stateOf, type StreamState, openUntil } from './stream-state.ts'
@@ -33,9 +33,9 @@ export function plan(input: PlanInput): PlannedStream[] {
     const nowMs = input.nowOf(zone.account)
     for (const sink of input.sinks) {
       const key = routeKey(zone.id, sink)
-      const { firstDay } = known.get(key) ?? {}
+      const { firstDay, pruned } = known.get(key) ?? {}
       const held = byRoute.get(key) ?? []
-      planned.push(...planRoute({ zone, sink, nowMs, policy, firstDay, held, readRequest, requests }))
+      planned.push(...planRoute({ zone, sink, nowMs, policy, firstDay, pruned, held, readRequest, requests }))
     }
   }
   return planned.sort(byUrgency)
@@ -68,7 +68,7 @@ export function missedDays(
   const from = route.firstDay > planned ? route.firstDay : planned
   const to = shiftDay(firstReadable(todayOf(nowMs), policy.readableDays), -1)
   const known = new Set(held.map(({ stream }) => stream.day))
-  return daysFrom(from, to).filter((day) => !known.has(day))
+  return daysFrom(from, to).filter((day) => !known.has(day) && !hasDay(route.pruned ?? [], day))
 }
 
 /** A stream that the configuration or a backfill includes. */
@@ -107,6 +107,7 @@ interface RouteInput {
   readonly policy: Policy
   /** The first planned day; undefined for a route that was never planned. */
   readonly firstDay: Day | undefined
+  readonly pruned?: Route['pruned']
   /** Checkpoints of the route's live streams. */
   readonly held: readonly Checkpoint[]
   /** A person's read request for all live streams. */
@@ -120,7 +121,7 @@ export function planRoute(input: RouteInput): PlannedStream[] {
   const heldOn = new Map(held.map((checkpoint) => [checkpoint.stream.day, checkpoint]))
   const ordering = orderingOfRoute(held)
   const planned: PlannedStream[] = []
-  for (const day of daysOf(nowMs, policy, input.firstDay, held)) {
+  for (const day of daysOf(input)) {
     const stream: Stream = { zone: zone.id, day, sink }
     if (requests.awaits(stream) && isBeyondAsking(day, nowMs, policy)) continue
     const asked = { stream, zone, priority: 'live', ...(readRequest && { readRequest }) } as const
@@ -138,8 +139,8 @@ export function firstPlannedDay(nowMs: number, policy: Policy): Day {
   return shiftDay(todayOf(nowMs), 1 - policy.firstRunDays)
 }
 
-/** Readable days from the first planned one, and older days that have not ended yet. */
-function daysOf(nowMs: number, policy: Policy, firstDay: Day | undefined, held: readonly Checkpoint[]) {
+/** Readable days from the first planned one, and older days that have not ended yet; none that was pruned. */
+function daysOf({ nowMs, policy, firstDay, pruned = [], held }: RouteInput): Day[] {
   const today = todayOf(nowMs)
   const first = firstReadable(today, policy.readableDays)
   const from = firstDay ?? firstPlannedDay(nowMs, policy)
@@ -154,7 +155,7 @@ function daysOf(nowMs: number, policy: Policy, firstDay: Day | undefined, held: 
     const isRequested = isFirst && (firstDay !== undefined || checkpoint.full?.readRequest !== undefined)
     if (!isRequested || isBeyondAsking(stream.day, nowMs, policy)) days.add(stream.day)
   }
-  return [...days].sort()
+  return [...days].filter((day) => !hasDay(pruned, day)).sort()
 }
 
 /** The ordering for days without a checkpoint: that of the latest day that confirmed or revoked one. */

@@ -1,19 +1,20 @@
 import type { PartEnd, PartLines } from '../../domain/audit-report.ts'
-import { committedLengths } from '../../domain/checkpoint.ts'
 import { daysFrom, type Day } from '../../domain/day.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { cancelled, isFailure, messageOf } from '../../domain/failure.ts'
 import type { Cursor } from '../../domain/scan/page.ts'
 import { beginArchiveScan } from '../../domain/scan/progress.ts'
+import { firstPlannedDay } from '../../domain/plan/plan.ts'
 import { isReadable } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import type { AnySink, Source } from '../../ports/delivery.ts'
+import type { Dropped } from '../../ports/store.ts'
 import type { Clock } from '../../ports/process.ts'
 import { FoundEvents } from '../read/found-events.ts'
 import { setClocks } from '../../plan/planner.ts'
 import { tooOldFor, type AgeLimits, type BackfillRequest } from '../backfill/backfill-progress.ts'
-import { beginAnew, holdStream, shortJob, serveRequest, type HeldStream } from '../hold-stream.ts'
-import { shippedUnknown } from '../../pump/end-stream.ts'
+import { holdStream, shortJob, serveRequest, type HeldStream } from '../hold-stream.ts'
+import { beginAnew, shippedText } from '../../pump/end-stream.ts'
 import { pumpStream } from '../../pump/pump-stream.ts'
 import type { PumpDeps, Session } from '../../pump/session.ts'
 
@@ -186,9 +187,9 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
   const { store, clock } = deps
   const readRequest = { id, source: 'archive' } as const
   const held = shortJob({ stream, zone, sink, readRequest })
-  const begun = await holdStream(held, deps, (session) => begin(session, job), signal)
-  if (begun === 'index dropped') return compareCounts(job, deps)
-  if (begun === 'files unknown') return nothing(filesUnknown)
+  const dropped = await holdStream(held, deps, (session) => begin(session, job), signal)
+  if (dropped === 'index') return compareCounts(job, deps)
+  if (dropped !== undefined) return nothing(shippedText(dropped, await store.ledger.read(stream)))
   const source = createArchiveSource(job.read, clock)
   try {
     const pump = (abort: AbortSignal) => pumpStream(held, { ...deps, source }, abort)
@@ -204,41 +205,28 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
       skipped,
       refused,
       unreadable: source.unreadable(),
-      ...(outcome === 'left_out' && { leftOut: reason ?? shippedUnknown }),
+      ...(outcome === 'left_out' && { leftOut: reason ?? 'the day was left out' }),
     }
   } finally {
     await source.close()
   }
 }
 
-const filesUnknown =
-  'the sink has files of the day, and the state has dropped which events they hold (state.keepDays): shipping it would write them twice'
-
-/** From here on the stream's fingerprints are kept until its scan has ended. */
-async function begin(
-  session: Session,
-  { request, sink }: ArchivedJob,
-): Promise<'begun' | 'index dropped' | 'files unknown'> {
+/** From here on the stream's fingerprints are kept until its scan has ended; not where something was dropped. */
+async function begin(session: Session, { request }: ArchivedJob): Promise<Dropped | undefined> {
   const { checkpoint, commit, deps, now } = session
-  if (await areFilesUnknown(session, sink)) return 'files unknown'
-  if (await deps.store.ledger.isIndexDropped(session.job.stream)) return 'index dropped'
-  await beginAnew(session)
+  const dropped = await deps.store.ledger.dropped(session.job.stream)
+  if (dropped !== undefined) return dropped
+  if (!(await isPolled(session))) await beginAnew(session)
   await commit(beginArchiveScan(checkpoint(), request, now()))
-  return 'begun'
+  return undefined
 }
 
-/**
- * Whether the sink holds lines of a day of which the store has dropped the checkpoint: which events, nobody knows. A
- * replay of dead letters may have begun a new one since, which knows no more.
- */
-async function areFilesUnknown(
-  { checkpoint, job: { stream }, now, policy, storeId }: Session,
-  sink: AnySink,
-): Promise<boolean> {
-  if (!('reconcile' in sink) || isReadable(stream.day, now(), policy)) return false
-  const known = committedLengths(storeId, checkpoint())
-  const all = checkpoint().commit > 0 ? known : { ...known, knownSinceMs: Infinity }
-  return (await sink.inspect(stream, all)).hasDropped
+async function isPolled({ job, deps, policy, now }: Session): Promise<boolean> {
+  const { zone, day, sink } = job.stream
+  if (!isReadable(day, now(), policy)) return false
+  const route = (await deps.store.catalogue.routes()).find((each) => each.zone === zone && each.sink === sink)
+  return day >= (route?.firstDay ?? firstPlannedDay(now(), policy))
 }
 
 /** After the fingerprints were dropped, counts and hashes remain: where they match, all was shipped already. */
@@ -253,5 +241,5 @@ async function compareCounts(job: ArchivedJob, { store }: PumpDeps): Promise<Arc
   })
   return isThere
     ? { ...nothing(), unreadable, present: found.count }
-    : { ...nothing(shippedUnknown), unreadable }
+    : { ...nothing(shippedText('index', await store.ledger.read(job.stream))), unreadable }
 }

@@ -1,14 +1,15 @@
 import { isFailure, messageOf, type Failure } from '../../domain/failure.ts'
-import type { Stream, Zone, Gap } from '../../domain/stream.ts'
+import { routeKey, type Stream, type Zone, type Gap } from '../../domain/stream.ts'
 import { auditFiles, isRepairable, type FileAudit, type FilesLooked } from './audit-files.ts'
 import { auditDay, type AuditTarget, type DayDeps, type StreamAudit } from './audit-day.ts'
 import type { FoundEvents } from '../read/found-events.ts'
 import { unseeLost } from '../unsee.ts'
-import type { Day } from '../../domain/day.ts'
+import { hasDay, type Day } from '../../domain/day.ts'
 import type { Removed } from '../../domain/retention.ts'
 import type { PlannedStream } from '../../domain/plan/plan.ts'
 import { unknownOrdering } from '../../domain/scan/ordering.ts'
 import type { Store } from '../../ports/store.ts'
+import { shippedText } from '../../pump/end-stream.ts'
 import type { PumpDeps } from '../../pump/session.ts'
 import { fewOfAccounts } from '../read/few-of-accounts.ts'
 import { serveRequest } from '../hold-stream.ts'
@@ -56,6 +57,8 @@ export interface Finding extends Stream {
   readonly gap?: Gap | undefined
   /** The sink's retention has removed the files of the day. */
   readonly removed?: Removed | undefined
+  /** Why there is nothing to compare: the day was shipped, and the state has dropped what. */
+  readonly shipped?: string
 }
 
 interface AuditChoice {
@@ -108,7 +111,7 @@ export async function auditDays(
   const findings: Finding[] = []
   for (const target of targets) {
     const own = found.get(target) ?? each(target)
-    const isCompared = own.some(({ failure }) => failure === undefined)
+    const isCompared = own.some(({ failure, shipped }) => failure === undefined && shipped === undefined)
     for (const finding of own) {
       const { zone, day, sink, failure } = finding
       const gap = gaps.find((one) => one.zone === zone && one.day === day && one.sink === sink)
@@ -128,13 +131,14 @@ async function targetsOf(
   store: Pick<Store, 'catalogue' | 'ledger'>,
 ): Promise<AuditTarget[]> {
   const routes = areDaysNamed ? [] : await store.catalogue.routes()
-  const firstDays = new Map(routes.map(({ zone, sink, firstDay }) => [`${zone} ${sink}`, firstDay]))
+  const known = new Map(routes.map((route) => [routeKey(route.zone, route.sink), route]))
   const targets: AuditTarget[] = []
   for (const zone of zones)
     for (const day of days) {
       const chosen: string[] = []
       for (const sink of sinks) {
-        const isDue = day >= (firstDays.get(`${zone.id} ${sink}`) ?? day)
+        const { firstDay = day, pruned = [] } = known.get(routeKey(zone.id, sink)) ?? {}
+        const isDue = day >= firstDay && !hasDay(pruned, day)
         // A backfill may have shipped an earlier day.
         if (isDue || (await store.ledger.read({ zone: zone.id, day, sink })) !== undefined) chosen.push(sink)
       }
@@ -149,10 +153,23 @@ interface Repaired extends Pick<StreamAudit, 'repaired'>, Pick<FileAudit, 'resto
 }
 
 /** Throws only `cancelled`, and bugs. */
-async function auditTarget(target: AuditTarget, deps: AuditDeps, signal: AbortSignal): Promise<Finding[]> {
-  const { zone, day, sinks } = target
+async function auditTarget(
+  { zone, day, sinks: all }: AuditTarget,
+  deps: AuditDeps,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const { ledger } = deps.store
   const repairs = new Map<string, Repaired>()
   const found = { zone: zone.id, name: zone.name, day }
+  const shipped: Finding[] = []
+  for (const sink of all) {
+    const stream = { zone: zone.id, day, sink }
+    if ((await ledger.dropped(stream)) === 'day')
+      shipped.push({ ...found, sink, shipped: shippedText('day', await ledger.read(stream)) })
+  }
+  const sinks = all.filter((sink) => shipped.every((each) => each.sink !== sink))
+  if (sinks.length === 0) return shipped
+  const target = { zone, day, sinks }
   try {
     let looked = await look(target, deps, signal)
     for (const sink of deps.repair === undefined ? [] : sinks) {
@@ -161,7 +178,7 @@ async function auditTarget(target: AuditTarget, deps: AuditDeps, signal: AbortSi
     }
     // Also after a failed repair: it may have shipped some events.
     if (repairs.size > 0) looked = await look(target, deps, signal)
-    return sinks.flatMap((sink) => {
+    const compared = sinks.flatMap((sink) => {
       const { audit, sides } = looked.streams.find((each) => each.audit.sink === sink) ?? {}
       const file = looked.files.get(sink)?.report
       if (audit === undefined && file === undefined)
@@ -176,9 +193,11 @@ async function auditTarget(target: AuditTarget, deps: AuditDeps, signal: AbortSi
         unrepaired,
       }
     })
+    return [...compared, ...shipped]
   } catch (error) {
     const failure = failureOf(error)
-    return sinks.map((sink) => ({ ...found, sink, failure, unrepaired: repairs.get(sink)?.error }))
+    const failed = sinks.map((sink) => ({ ...found, sink, failure, unrepaired: repairs.get(sink)?.error }))
+    return [...failed, ...shipped]
   }
 }
 

@@ -14,7 +14,7 @@ import type { Policy } from '../../domain/policy.ts'
 import type { Source } from '../../ports/delivery.ts'
 import { setClocks } from '../../plan/planner.ts'
 import type { ApiClock } from '../../pump/api-clock.ts'
-import { noLongerKept, shippedUnknown } from '../../pump/end-stream.ts'
+import { noLongerKept, shippedText } from '../../pump/end-stream.ts'
 import { readDay } from '../read/read-day.ts'
 
 export type StreamProgress = ReturnType<ReturnType<typeof createProgressReading>>[number]
@@ -159,8 +159,10 @@ export async function planBackfill(request: BackfillRequest, deps: BackfillPlanD
 
   async function whyLeftOut(stream: Stream, nowMs: number): Promise<string | undefined> {
     const tooOld = tooOldFor(stream, nowMs, deps)
-    if (tooOld !== undefined || !byKey.has(streamKey(stream))) return tooOld
-    return (await deps.store?.ledger.isIndexDropped(stream)) === true ? shippedUnknown : undefined
+    // A resend is for what was shipped, whatever is known of it.
+    if (tooOld !== undefined || request.resend === true) return tooOld
+    const dropped = await deps.store?.ledger.dropped(stream)
+    return dropped && shippedText(dropped, byKey.get(streamKey(stream)))
   }
 
   async function planZone(zone: Zone): Promise<void> {

@@ -10,7 +10,8 @@ import type { PlanSettings } from '../../plan/planner.ts'
 import { daysToRemove, type Candidate, type ReachedLimit, type StoredDay } from '../../domain/retention.ts'
 import type { AnySink, PartsOwner, Retention } from '../../ports/delivery.ts'
 import type { PumpDeps, Session } from '../../pump/session.ts'
-import { Attempts, beginAnew, ifFree } from '../hold-stream.ts'
+import { beginAnew } from '../../pump/end-stream.ts'
+import { Attempts, ifFree } from '../hold-stream.ts'
 
 const gapDays = 90
 

@@ -4,7 +4,6 @@ import { isFailure } from '../../domain/failure.ts'
 import { todayOf } from '../../domain/plan/stream-state.ts'
 import { streamKey, type Stream, type Zone } from '../../domain/stream.ts'
 import type { AnySink } from '../../ports/delivery.ts'
-import { wasPruned } from '../../pump/end-stream.ts'
 import { openSink } from '../../pump/open-sink.ts'
 import type { PumpDeps } from '../../pump/session.ts'
 import { Attempts, ifFree } from '../hold-stream.ts'
@@ -51,14 +50,14 @@ export function createSinkReconciler(deps: ReconcilerDeps) {
     const sink = sinks.get(stream.sink)
     if (isPumped()) return false
     if (zone === undefined || sink === undefined || !('reconcile' in sink)) return true
-    const isAhead = async (checkpoint: Checkpoint | undefined) =>
-      (await sink.inspect(stream, committedLengths(store.id, checkpoint))).hasUncommitted
+    const isAhead = (checkpoint: Checkpoint | undefined) =>
+      sink.hasUncommitted(stream, committedLengths(store.id, checkpoint))
     // A list may be older than the files, never newer: what looks committed is, and a stream that is not listed has
     // nothing uncommitted while it has no files. The rest is compared with what is stored now.
     if (!(await isAhead(listed)) || !(await isAhead(await store.ledger.read(stream)))) return true
     if (isPumped()) return false
     const isDone = await ifFree({ stream, zone }, deps, async (session) => {
-      if (await wasPruned(session)) return true
+      if ((await store.ledger.dropped(stream)) === 'day') return true
       await using _ = await openSink(session, sink, signal)
       return true
     })

@@ -54,20 +54,11 @@ interface Known {
  * Compares a stream's parts with their committed lengths. Returns the differences by name; parts whose committed
  * length the store has dropped are none. Changes nothing. Throws Failure.
  */
-export async function compareParts(
-  path: string,
-  stream: Stream,
-  known: CommittedLengths,
-): Promise<PartReport[]> {
-  const states = await inspectStream(path, stream, known)
-  return states.flatMap(({ report, isDropped }) => (report === undefined || isDropped ? [] : [report]))
-}
-
-/** The parts of a stream, without a writer. Throws Failure. */
-export function inspectStream(path: string, stream: Stream, known: CommittedLengths): Promise<PartState[]> {
+export function compareParts(path: string, stream: Stream, known: CommittedLengths): Promise<PartReport[]> {
   return guarded(path, async () => {
-    const owners = await ownersBelow(path)
-    return await inspectParts(await findFolder(path, placeOf(stream)), { known, sink: stream.sink, owners })
+    const to = { known, sink: stream.sink, owners: await ownersBelow(path) }
+    const states = await inspectParts(await findFolder(path, placeOf(stream)), to)
+    return states.flatMap(({ report, isDropped }) => (report === undefined || isDropped ? [] : [report]))
   })
 }
 

@@ -10,7 +10,7 @@ import { createStreamWriter, type StreamWriter } from './append.ts'
 import type { FileSinkSettings } from './config.ts'
 import { copyTo, guarded, createJobs, makeRoot, throwIfAborted } from './files.ts'
 import { placeOf } from './parts.ts'
-import { inspectStream, reconcile } from './reconcile.ts'
+import { compareParts, reconcile } from './reconcile.ts'
 import { removeDay, storedDays } from './stored-days.ts'
 import { type FileSinkDeps, openWriter, type Writer } from './writer.ts'
 
@@ -100,11 +100,9 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
         },
       }
     },
-    async inspect(stream, known) {
-      const states = await inspectStream(path, stream, known)
-      const has = (isDropped: boolean, ...problems: (string | undefined)[]) =>
-        states.some((state) => state.isDropped === isDropped && problems.includes(state.report?.problem))
-      return { hasUncommitted: has(false, 'longer', 'unknown'), hasDropped: has(true, 'unknown') }
+    async hasUncommitted(stream, known) {
+      const reports = await compareParts(path, stream, known)
+      return reports.some(({ problem }) => problem === 'longer' || problem === 'unknown')
     },
     check: (signal) =>
       withGrace(

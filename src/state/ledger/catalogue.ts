@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { shiftDay, type Day } from '../../domain/day.ts'
+import type { DayRange } from '../../domain/day.ts'
 import type { KnownSink } from '../../domain/known-sink.ts'
 import { createInTurn } from '../../domain/promises.ts'
 import { isOpenGap, type Gap, type Route } from '../../domain/stream.ts'
@@ -22,10 +22,7 @@ import { checkpointOf } from './streams.ts'
 
 // What is kept of each, without the sink, which may be renamed: it is in the key, by its stored name.
 export type GapRecord = Omit<Gap, 'sink'>
-export interface RouteRecord extends Omit<Route, 'sink'> {
-  /** The newest day of which a checkpoint was pruned. */
-  readonly prunedTo?: Day
-}
+type RouteRecord = Omit<Route, 'sink' | 'pruned'>
 export type SinkRecord = Omit<KnownSink, 'name'>
 
 const noMark: readonly string[] = Object.freeze([])
@@ -62,13 +59,13 @@ export function createCatalogue(root: Root): Catalogue {
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows what it wrote
   async function list<Record, Value>(
     collection: string,
-    valueOf: (record: Record, sink: string) => Value,
+    valueOf: (record: Record, sink: string, key: string) => Value,
   ): Promise<Value[]> {
     await root.refresh()
     const { names } = root
     const all = await root.readAll(collection, (key, value) => {
       const sink = names.sinkOf(storedIn(key))
-      return sink === undefined ? undefined : valueOf(jsonOf<Record>(value), sink)
+      return sink === undefined ? undefined : valueOf(jsonOf<Record>(value), sink, key)
     })
     return [...all.values()]
   }
@@ -93,16 +90,13 @@ export function createCatalogue(root: Root): Catalogue {
       change<Gap, GapRecord>('gaps', gaps, gapKey, (before) =>
         before === undefined || !isOpenGap(before) ? undefined : { ...before, acknowledgedAt: atMs },
       ),
-    routes: () =>
-      list<RouteRecord, Route>('routes', ({ prunedTo, ...record }, sink) => {
-        const isPruned = prunedTo !== undefined && prunedTo >= record.firstDay
-        return { ...record, ...(isPruned && { firstDay: shiftDay(prunedTo, 1) }), sink }
-      }),
-    isPruned: (stream) =>
-      root.under(stream, async (key) => {
-        const route = await root.readOne('routes', `${stream.zone}/${storedIn(key)}`)
-        return route !== undefined && stream.day <= (jsonOf<RouteRecord>(route).prunedTo ?? '')
-      }),
+    async routes() {
+      const pruned = await root.readAll('pruned', (_, value) => jsonOf<DayRange[]>(value))
+      return list<RouteRecord, Route>('routes', (record, sink, key) => {
+        const days = pruned.get(key)
+        return { ...record, sink, ...(days !== undefined && { pruned: days }) }
+      })
+    },
     async rememberRoutes(routes) {
       await change<Route, RouteRecord>(
         'routes',
@@ -110,7 +104,7 @@ export function createCatalogue(root: Root): Catalogue {
         ({ zone, sink }, names) => `${zone}/${names.storedOf(sink)}`,
         (before, { zone, firstDay, plannedAtMs }) => {
           const isKnownEarlier = before !== undefined && before.firstDay < firstDay
-          return { ...before, zone, firstDay: isKnownEarlier ? before.firstDay : firstDay, plannedAtMs }
+          return { zone, firstDay: isKnownEarlier ? before.firstDay : firstDay, plannedAtMs }
         },
       )
     },

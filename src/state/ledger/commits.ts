@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { RequestAnswer } from '../../domain/checkpoint.ts'
+import { hasDay, withoutDay, type Day, type DayRange } from '../../domain/day.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Write } from '../../ports/records.ts'
 import type { Commit, Ledger } from '../../ports/store.ts'
@@ -7,7 +8,7 @@ import type { Outcome } from './backfills.ts'
 import { changeDeadLetters } from './dead-letters.ts'
 import { addedGaps } from './catalogue.ts'
 import { maxLengths, ownOf, readStream, whenHead, type OwnStream, type OwnStreams } from './streams.ts'
-import { again, keyOf, refuseRenaming, type Part, type Root } from './root.ts'
+import { again, keyOf, refuseRenaming, routeOf, type Part, type Root } from './root.ts'
 import { packSeen } from './seen.ts'
 
 /** `deadLetterMaxBytes`: of each sink. */
@@ -31,6 +32,12 @@ export function createCommits(root: Root, own: OwnStreams, deadLetterMaxBytes: n
     )
   }
 
+  /** A day of which nothing counts as delivered is as one that was never shipped. */
+  const unpruned = (key: string, day: Day): Promise<Part> =>
+    root.changed<readonly DayRange[], Day>('pruned', new Map([[routeOf(key), day]]), (before) =>
+      before === undefined || !hasDay(before, day) ? undefined : withoutDay(before, day),
+    )
+
   async function tryCommit(commit: Commit, hash: string): Promise<'done' | 'refused' | typeof again> {
     const { next, fence, basedOn, unsee, deadLetters, removedDeadLetters = [], gaps } = commit
     const { stream, ...body } = next
@@ -51,7 +58,8 @@ export function createCommits(root: Root, own: OwnStreams, deadLetterMaxBytes: n
     const isAllUnseen = unsee === 'all'
     const isUnseen = isAllUnseen || (unsee?.size ?? 0) > 0
     const removals = before.head.removals + (isUnseen ? 1 : 0)
-    const head = { ...before.head, commit: next.commit, hash, removals }
+    const isDropped = before.head.isDropped && !isAllUnseen
+    const head = { ...before.head, commit: next.commit, hash, isDropped, removals }
     const parts: Part[] = [
       {
         when: [names.condition, whenHead(key, before.head)],
@@ -66,6 +74,7 @@ export function createCommits(root: Root, own: OwnStreams, deadLetterMaxBytes: n
       await changeDeadLetters(root, key, commit, limit),
       gaps.length > 0 ? await addedGaps(root, names, gaps) : {},
       isAnswer ? await answer(key, lastRequest) : {},
+      isAllUnseen ? await unpruned(key, stream.day) : {},
     ]
     const all = kinds.map((kind) => [kind, parts.flatMap<unknown>((part) => part[kind] ?? [])])
     const write = Object.fromEntries(all) as unknown as Write

@@ -6,7 +6,7 @@ import type { Clock } from '../../ports/process.ts'
 import type { Condition, Records, Write } from '../../ports/records.ts'
 
 /** The layout of records that this version reads and writes. */
-const layoutNumber = 3
+const layoutNumber = 4
 
 /** The record of the store itself. */
 export interface StoreRecord {
@@ -251,6 +251,11 @@ export function storedIn(key: string): string {
 /** The key of a stream's records. */
 export function keyOf({ zone, day, sink }: Stream, names: Names): string {
   return `${zone}/${day}/${names.storedOf(sink)}`
+}
+
+/** The key of the records of the route of a stream with that key. */
+export function routeOf(key: string): string {
+  return `${key.slice(0, key.indexOf('/'))}/${storedIn(key)}`
 }
 
 /** Undefined for a stream of a replaced sink. */

@@ -1,3 +1,4 @@
+import { hasDay, type DayRange } from '../../domain/day.ts'
 import {
   packFingerprints,
   unpackFingerprints,
@@ -6,7 +7,7 @@ import {
 } from '../../domain/event/seen.ts'
 import { fenceLost } from '../../domain/failure.ts'
 import type { Commit, Ledger, Upkeep } from '../../ports/store.ts'
-import { again, inParts, jsonOf, keyOf, keysAtOnce, type Part, type Root } from './root.ts'
+import { again, inParts, jsonOf, keyOf, keysAtOnce, routeOf, type Part, type Root } from './root.ts'
 import { lives, maxLengths, ownOf, readHead, whenHead, type Head, type OwnStreams } from './streams.ts'
 
 /**
@@ -232,9 +233,7 @@ const countBytes = 16
  * While a stream has its fingerprints its counts are taken from them: stored beside them, they would take more than they
  * do where events are few. The counts are written when the fingerprints are dropped, in the same step.
  */
-export function createMinutes(
-  root: Root,
-): Pick<Ledger, 'minutes' | 'isIndexDropped'> & Pick<Upkeep, 'dropIndex'> {
+export function createMinutes(root: Root): Pick<Ledger, 'minutes' | 'dropped'> & Pick<Upkeep, 'dropIndex'> {
   const { records } = root
 
   /** By minute: of the fingerprints, and of those that were dropped before. `size`: records that seen has. */
@@ -266,8 +265,12 @@ export function createMinutes(
           return counts
         }),
       ),
-    isIndexDropped: (stream) =>
-      root.under(stream, async (key) => (await readHead(root, key))?.isDropped ?? false),
+    dropped: (stream) =>
+      root.under(stream, async (key) => {
+        const { heads, pruned } = (await records.read({ heads: [key], pruned: [routeOf(key)] })).found
+        if (hasDay(jsonOf<DayRange[]>(pruned[0]) ?? [], stream.day)) return 'day'
+        return jsonOf<Head>(heads[0])?.isDropped === true ? 'index' : undefined
+      }),
     async dropIndex(stream) {
       const isDropped = await root.change([], async (names) => {
         const key = keyOf(stream, names)

@@ -1,10 +1,11 @@
-import type { Day } from '../../domain/day.ts'
+import { hasShipped } from '../../domain/checkpoint.ts'
+import { withDay, type Day, type DayRange } from '../../domain/day.ts'
 import { Failure } from '../../domain/failure.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { RecordKey } from '../../ports/records.ts'
 import type { Processes, Upkeep } from '../../ports/store.ts'
 import type { PrunedBackfills } from './backfills.ts'
-import type { GapRecord, RouteRecord, SinkRecord } from './catalogue.ts'
+import type { GapRecord, SinkRecord } from './catalogue.ts'
 import {
   again,
   jsonOf,
@@ -13,6 +14,7 @@ import {
   namesOf,
   refuseRenaming,
   renamingForUs,
+  routeOf,
   storedIn,
   streamOf,
   textOf,
@@ -22,7 +24,7 @@ import {
   type Root,
 } from './root.ts'
 import { seenOf } from './seen.ts'
-import { held, lives, whenHead, type Head } from './streams.ts'
+import { checkpointOf, held, lives, whenHead, type Head } from './streams.ts'
 
 const streamsAtOnce = 100
 /** A holder without a heartbeat for this long is removed. */
@@ -31,7 +33,10 @@ const holderKeptUs = 3_600_000_000
 export function createPrune(root: Root, backfills: PrunedBackfills, processes: Processes): Upkeep['prune'] {
   const { records } = root
 
-  /** Drops those of these streams that are old and that no live holder has. */
+  /**
+   * Drops those of these streams that are old and that no live holder has. Days of which something was shipped are
+   * remembered in the same write, also where the route was never planned.
+   */
   async function dropStreams(
     keys: readonly string[],
     isOld: (key: string, head: Head) => boolean,
@@ -40,10 +45,13 @@ export function createPrune(root: Root, backfills: PrunedBackfills, processes: P
       const { store, whenStore } = root
       const when = [whenStore]
       const dropped: string[] = []
-      /** The newest committed day by route. */
-      const newest = new Map<string, Day>()
+      /** By route. */
+      const shipped = new Map<string, Day[]>()
       let floor = store?.floor ?? 0
-      for (const [key, value] of await root.readMany('heads', keys)) {
+      const heads = await root.readMany('heads', keys)
+      // After the heads: a checkpoint that is newer than its head makes the write fail.
+      const checkpoints = await root.readMany('checkpoints', keys)
+      for (const [key, value] of heads) {
         const head = jsonOf<Head>(value)
         if (!isOld(key, head)) continue
         const { leftUs, conditions } = await lives(records, head.holder)
@@ -51,13 +59,14 @@ export function createPrune(root: Root, backfills: PrunedBackfills, processes: P
         dropped.push(key)
         when.push(whenHead(key, head), ...conditions)
         floor = Math.max(floor, head.fence)
-        const [zone, day = '', stored] = key.split('/')
-        const route = `${zone}/${stored}`
-        if (head.commit > 0 && day > (newest.get(route) ?? '')) newest.set(route, day as Day)
+        const [stream, checkpoint] = [streamOf(key, root.names), checkpoints.get(key)]
+        if (stream === undefined || checkpoint === undefined) continue
+        if (!hasShipped(checkpointOf(stream, checkpoint))) continue
+        shipped.set(routeOf(key), [...(shipped.get(routeOf(key)) ?? []), stream.day])
       }
       if (dropped.length === 0 || store === undefined) return { result: undefined }
-      const marks = await root.changed<RouteRecord, Day>('routes', newest, (before, prunedTo) =>
-        before === undefined || prunedTo <= (before.prunedTo ?? '') ? undefined : { ...before, prunedTo },
+      const marks = await root.changed<readonly DayRange[], Day[]>('pruned', shipped, (before = [], days) =>
+        days.reduce(withDay, before),
       )
       const write: Part = {
         when: [...when, ...marks.when],
@@ -101,7 +110,7 @@ export function createPrune(root: Root, backfills: PrunedBackfills, processes: P
     const isReplaced = (key: string) => root.names.sinkOf(storedIn(key)) === undefined
     await dropWhere('gaps', (_, value) => jsonOf<GapRecord>(value).recordedAt < gapsBefore)
     await backfills.prune(gapsBefore)
-    for (const collection of ['routes', 'backfilled']) await dropWhere(collection, isReplaced)
+    for (const collection of ['routes', 'pruned', 'backfilled']) await dropWhere(collection, isReplaced)
     await dropWhere('holders', (_, value) => Number(textOf(value)) < nowUs - holderKeptUs)
     const { living } = await processes.living()
     const ids = new Set(living.map(({ id }) => id))

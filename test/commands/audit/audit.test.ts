@@ -112,3 +112,31 @@ test('of one state: events that are not delivered yet are no difference, extra o
     ),
   ])
 })
+
+test('a day of which the state has dropped what was shipped is told as that, and neither repaired nor backfilled', async () => {
+  const workshop = await openWorkshopWithApi({ days: 20, pageSize: 20 }, { zones: [101] })
+  await workshop.execute('run', '--once')
+  const stream = { zone: 101, day: yesterday, sink: 'archive' }
+  const database = join(workshop.folder, 'var', 'shieldlog.db')
+  await inStore({ database }, ({ upkeep }) =>
+    upkeep.prune([stream], { uncommittedBefore: yesterday, gapsBefore: 0 }),
+  )
+  const shipped = await idsInFiles(workshop, 101, yesterday)
+  const why = /^the day was shipped, and the state has dropped what \(state\.keepDays\)/
+  for (const more of [[], ['--deep', '--repair']]) {
+    const ended = await workshop.run('audit', '--day', yesterday, '--json', ...more)
+    expect(ended.code, ended.stderr).toBe(3)
+    const told = { zone: 101, day: yesterday, sink: 'archive', why: expect.stringMatching(why) as string }
+    expect(JSON.parse(ended.stdout)).toMatchObject({ missing: 0, streams: [], notCompared: [told] })
+  }
+  const { stdout } = await workshop.execute('audit', '--day', `${yesterday},today`)
+  expect(stdout).toMatch(/^101 {2}shipped +ok$/m)
+  expect(stdout).toContain(`${yesterday}, zone 101 → archive: the day was shipped, and the state`)
+  // What nobody names is not looked for.
+  expect((await workshop.execute('audit')).code).toBe(0)
+  const range = ['--from', yesterday, '--to', yesterday]
+  const backfill = await workshop.execute('backfill', ...range)
+  expect(backfill.code).toBe(1)
+  expect(backfill.stdout + backfill.stderr).toContain('the day was shipped, and the state has dropped what')
+  expect(await idsInFiles(workshop, 101, yesterday)).toEqual(shipped)
+})

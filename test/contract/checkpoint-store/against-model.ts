@@ -103,6 +103,9 @@ const kinds = {
       removed: often<number[]>([], 3, fc.array(few, { maxLength: 2 })),
       gaps: fc.array(few, { maxLength: 2 }),
       endedAtMs: fc.constantFrom(null, null, 5, 50),
+      /** Whether the sink may have something of the day. */
+      isShipped: often(true, 3, fc.constant(false)),
+      isAllUnseen: often(false, 5, fc.constant(true)),
     },
     async (both, given) => {
       const held = both.takes[given.take]
@@ -116,12 +119,15 @@ const kinds = {
         both.fingerprints += count
       }
       const atMs = given.endedAtMs
-      const ended = atMs === null ? {} : { ended: { as: 'complete', atMs } as const }
+      const as = given.isShipped ? 'complete' : 'expired'
+      const ended = atMs === null ? {} : { ended: { as, atMs } as const }
+      const committed = given.isShipped ? {} : { committed: [] }
       const commit = {
         fence,
         basedOn,
-        next: buildCheckpoint(stream, basedOn + 1, ended),
+        next: buildCheckpoint(stream, basedOn + 1, { ...ended, ...committed }),
         seen,
+        ...(given.isAllUnseen && { unsee: 'all' as const }),
         deadLetters: [...new Set(given.deadLetters)].map((id) => deadLetterOf(stream, id)),
         removedDeadLetters: given.removed.map((id) => ({ id: `e${id}` })),
         gaps: given.gaps.map((id) => gapOf(stream.sink, id)),
@@ -228,7 +234,7 @@ function compareLists(listed: readonly Checkpoint[], model: ModelStore): void {
 
 async function compareSeen(store: Store, model: ModelStore, stream: Stream): Promise<void> {
   const held = model.streams.get(streamKey(stream))
-  expect(await store.ledger.isIndexDropped(stream)).toBe(held?.isIndexDropped ?? false)
+  expect(await store.ledger.dropped(stream)).toBe(model.dropped(stream))
   const found = await store.ledger.loadSeen(stream, minutes)
   for (const minute of minutes) {
     const values = unpackFingerprints(found.get(minute) ?? new Uint8Array())

@@ -24,6 +24,8 @@ export class ModelStore {
   heard = new Map<string, number>()
   deadLetters = new Map<string, DeadLetter>()
   gaps = new Map<string, Gap>()
+  /** Days that were shipped, and pruned. */
+  pruned = new Set<string>()
   highestFence = 0
 
   isLive(holder: Holder, nowMs: number): boolean {
@@ -73,6 +75,12 @@ export class ModelStore {
     if (countOf(deadLetters) > deadLettersThatFit && countOf(deadLetters) > countOf(this.deadLetters))
       return 'dead_letters_full'
     this.deadLetters = deadLetters
+    if (commit.unsee === 'all') {
+      held.seen.clear()
+      held.counted.clear()
+      held.isIndexDropped = false
+      this.pruned.delete(streamKey(commit.next.stream))
+    }
     for (const [minute, bytes] of commit.seen) {
       const values = unpackFingerprints(bytes)
       held.seen.set(minute, [...(held.seen.get(minute) ?? []), ...values])
@@ -92,6 +100,12 @@ export class ModelStore {
     held.seen.clear()
   }
 
+  dropped(stream: Stream): 'index' | 'day' | undefined {
+    const key = streamKey(stream)
+    if (this.pruned.has(key)) return 'day'
+    return this.streams.get(key)?.isIndexDropped === true ? 'index' : undefined
+  }
+
   addGaps(gaps: readonly Gap[]): void {
     for (const gap of gaps) {
       const key = gapKey(gap)
@@ -109,6 +123,10 @@ export class ModelStore {
     for (const replaced of of(to)) this.drop(replaced)
     const deadLetters = [...this.deadLetters.values()].map((deadLetter) => renamed(deadLetter, from, to))
     this.deadLetters = new Map(deadLetters.map((deadLetter) => [deadLetterKey(deadLetter), deadLetter]))
+    const isOf = (key: string, name: string) => key.endsWith(`/${name}`)
+    const prunedOfIt = [...this.pruned].filter((key) => isOf(key, from))
+    this.pruned = new Set([...this.pruned].filter((key) => !isOf(key, from) && !isOf(key, to)))
+    for (const key of prunedOfIt) this.pruned.add(`${key.slice(0, -from.length)}${to}`)
     const gaps = [...this.gaps.values()].map((gap) => renamed(gap, from, to))
     this.gaps = new Map()
     this.addGaps(gaps)
@@ -126,7 +144,11 @@ export class ModelStore {
     const old = [...this.streams.values()].filter(({ checkpoint }) => {
       return checkpoint?.ended !== undefined && checkpoint.ended.atMs < before
     })
-    for (const held of old) if (held.holder === undefined || !this.isLive(held.holder, nowMs)) this.drop(held)
+    for (const held of old) {
+      if (held.holder !== undefined && this.isLive(held.holder, nowMs)) continue
+      this.drop(held)
+      if (held.checkpoint!.ended!.as === 'complete') this.pruned.add(streamKey(held.stream))
+    }
     for (const [key, gap] of this.gaps) if (gap.recordedAt < before) this.gaps.delete(key)
     return old.map(({ stream }) => stream)
   }

@@ -48,4 +48,10 @@ export const anyRoute: fc.Arbitrary<Route> = fc.record({
   sink: fc.constantFrom(...sinks),
   firstDay: fc.integer({ min: -5, max: 9 }).map((daysAgo) => shiftDay(today, -daysAgo)),
   plannedAtMs: fc.integer({ min: -240, max: 12 }).map(at),
+  pruned: fc.option(
+    fc
+      .tuple(fc.integer({ min: 5, max: 9 }), fc.integer({ min: 2, max: 4 }))
+      .map(([from, to]) => [[shiftDay(today, -from), shiftDay(today, -to)] as const]),
+    { nil: undefined },
+  ),
 })

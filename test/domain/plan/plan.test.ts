@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
-import { shiftDay } from '../../../src/domain/day.ts'
+import { hasDay, shiftDay } from '../../../src/domain/day.ts'
 import { streamKey, type Route, type Stream } from '../../../src/domain/stream.ts'
 import { firstPlannedDay, missedDays, plan, type PlanInput } from '../../../src/domain/plan/plan.ts'
 import { unknownOrdering, type Ordering } from '../../../src/domain/scan/ordering.ts'
@@ -41,8 +41,8 @@ describe('the plan', () => {
             expect(days.every(({ stream }) => stream.day <= today)).toBe(true)
           }
         }
-        const firstDayOf = ({ zone, sink }: Stream) =>
-          input.routes.find((route) => route.zone === zone && route.sink === sink)?.firstDay
+        const routeOf = ({ zone, sink }: Stream) =>
+          input.routes.find((route) => route.zone === zone && route.sink === sink)
         // The first reading of a day before the first planned one is the business of the backfill that wanted it.
         const left = input.checkpoints.filter(
           ({ stream, ended }) =>
@@ -50,7 +50,8 @@ describe('the plan', () => {
             stream.zone < 4 &&
             stream.sink !== 'gone' &&
             stream.day <= today &&
-            stream.day >= (firstDayOf(stream) ?? stream.day),
+            stream.day >= (routeOf(stream)?.firstDay ?? stream.day) &&
+            !hasDay(routeOf(stream)?.pruned ?? [], stream.day),
         )
         for (const { stream } of left) expect(keys).toContain(streamKey(stream))
       }),
@@ -70,6 +71,20 @@ describe('the plan', () => {
     const checkpoints = [buildCheckpoint({ stream, trouble, lastCommitAtMs: at(5) })]
     const first = plan({ ...unread, checkpoints }).find((planned) => planned.stream.day === stream.day)
     expect(first).toMatchObject({ dueAtMs: at(6), wantedAtMs: 0 })
+  })
+
+  it('plans no day that was pruned, however long the API lists it; days beside it are planned', () => {
+    const pruned = [[shiftDay(today, -7), shiftDay(today, -5)]] as const
+    const routes = [{ zone: 1, sink: 'archive', firstDay: shiftDay(today, -8), plannedAtMs: at(1), pruned }]
+    const wide = { ...policy, readableDays: 10 }
+    // One has a checkpoint again, since its dead letters were replayed.
+    const stream = { zone: 1, day: shiftDay(today, -6), sink: 'archive' }
+    const checkpoints = [buildCheckpoint({ stream, ended: { as: 'complete', atMs: 1 } })]
+    const one = { ...unread, zones: zones.slice(0, 1), sinks: ['archive'], policy: wide }
+    const planned = plan({ ...one, checkpoints, routes })
+    expect(planned.map(({ stream: { day } }) => day).sort()).toEqual(
+      [-8, -4, -3, -2, -1, 0].map((days) => shiftDay(today, days)),
+    )
   })
 
   it('gives a new day the ordering of the latest day that confirmed or revoked it', () => {
@@ -110,6 +125,15 @@ describe('missed days', () => {
     days.map((day) => buildCheckpoint({ stream: { zone: 1, day: dayAt(day), sink: 'archive' } }))
 
   const readable = ['2026-11-09', '2026-11-10']
+
+  it('leave out days that were pruned', () => {
+    const pruned = [[dayAt('2026-11-11'), dayAt('2026-11-12')]] as const
+    const nowMs = Date.parse('2026-11-16T03:00:00Z')
+    expect(missedDays({ ...route, pruned }, held('2026-11-08', '2026-11-09'), nowMs, policy)).toEqual([
+      '2026-11-10',
+      '2026-11-13',
+    ])
+  })
 
   it.each<[string, string[], at: string, missed: string[]]>([
     ['none while the route is planned every day', ['2026-11-08', ...readable], '11T03:00:00', []],

@@ -10,7 +10,7 @@ import { planBackfill } from '../../../src/maintenance/backfill/backfill-progres
 import { noLongerKept } from '../../../src/pump/end-stream.ts'
 import { openMemoryStore } from '../../setup/stores.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
-import { buildStream, commitOnce, complete } from '../../contract/checkpoint-store/builders.ts'
+import { buildStream, commitOnce, complete, nothingOld } from '../../contract/checkpoint-store/builders.ts'
 import { at } from '../../domain/builders.ts'
 import { never } from '../audit/listing.ts'
 
@@ -26,13 +26,14 @@ interface Asking {
   readonly hostAheadMs?: number
   readonly store?: Store
   readonly maxAgeHours?: number
+  readonly resend?: boolean
 }
 
 /** Plans days back to `from`; returns what was asked for, and what became of each stream. */
 async function planned(
   from: Day,
   to: Day,
-  { answer = () => undefined, hostAheadMs = 0, store, maxAgeHours }: Asking,
+  { answer = () => undefined, hostAheadMs = 0, store, maxAgeHours, resend = false }: Asking,
 ) {
   const clock = createFakeClock(nowMs + hostAheadMs, true)
   const asked: string[] = []
@@ -59,7 +60,7 @@ async function planned(
     policy,
     maxAgeHoursOf: () => maxAgeHours,
   }
-  const plan = await planBackfill({ from, to, zones, sinks: ['archive'] }, deps, never)
+  const plan = await planBackfill({ from, to, zones, sinks: ['archive'], resend }, deps, never)
   expect(held).toBe(0)
   const outcome = new Map(
     plan.streams.map(({ stream, state, reason }) => [`${stream.zone} ${stream.day}`, reason ?? state]),
@@ -118,7 +119,23 @@ test('leaves out days for which it is no longer known what was shipped', async (
   await store.upkeep.dropIndex(buildStream({ zone: 2, day: before(4) }))
   const { outcome } = await planned(before(4), before(4), { store })
   expect(outcome.get(`1 ${before(4)}`)).toBe('queued')
-  expect(outcome.get(`2 ${before(4)}`)).toMatch(/^the day was shipped, .* ship it twice$/)
+  expect(outcome.get(`2 ${before(4)}`)).toMatch(/^the day was shipped, but its .* index .* ship it twice$/)
+  await store.upkeep.prune([buildStream({ zone: 1, day: before(4) })], nothingOld)
+  const { outcome: later } = await planned(before(5), before(4), { store })
+  expect(later.get(`1 ${before(4)}`)).toMatch(/^the day was shipped, and the state has dropped what/)
+  expect(later.get(`1 ${before(5)}`)).toBe('queued')
+  const { outcome: again } = await planned(before(4), before(4), { store, resend: true })
+  expect(new Set(again.values())).toEqual(new Set(['queued']))
+})
+
+test('says of a day whose files retention has removed what became of them', async () => {
+  const store = await openMemoryStore({ clock: createFakeClock(nowMs), deadLetterMaxBytes: 1 })
+  const stream = buildStream({ zone: 1, day: before(4) })
+  const seen = new Map([[29_400_000, new Uint8Array(16).fill(7)]])
+  await commitOnce(store, stream, { with: { ...complete, removed: { days: 3, atMs: nowMs } }, seen })
+  await store.upkeep.dropIndex(stream)
+  const { outcome } = await planned(before(4), before(4), { store })
+  expect(outcome.get(`1 ${before(4)}`)).toBe('the day was shipped, and its files were removed after 3 days')
 })
 
 test('ends on a stop', async () => {

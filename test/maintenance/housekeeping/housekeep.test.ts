@@ -54,9 +54,12 @@ type House = Awaited<ReturnType<typeof createHouse>>
 
 /** `seen`: all of it is kept; `counts`: its checkpoint, and no fingerprints. */
 async function fateOf({ store }: House, stream: Stream): Promise<'seen' | 'counts' | 'gone'> {
-  if ((await store.ledger.read(stream)) === undefined) return 'gone'
+  if ((await store.ledger.read(stream)) === undefined) {
+    expect(await store.ledger.dropped(stream)).toBe('day')
+    return 'gone'
+  }
   const isSeen = (await store.ledger.loadSeen(stream, [7])).size === 1
-  expect(await store.ledger.isIndexDropped(stream)).toBe(!isSeen)
+  expect(await store.ledger.dropped(stream)).toBe(isSeen ? undefined : 'index')
   expect(await store.ledger.minutes(stream)).toMatchObject([{ minute: 7, count: 2 }])
   return isSeen ? 'seen' : 'counts'
 }

@@ -91,7 +91,6 @@ it.each([
 it('no line is cut of a day that was pruned', async () => {
   const { store, stream, shipAndDie, reconciler, ids } = await setUp(today)
   await shipAndDie(true)
-  await store.catalogue.rememberRoutes([{ ...stream, firstDay: today, plannedAtMs: 1 }])
   await store.upkeep.prune([stream], nothingOld)
   await reconciler.turn(never)
   expect(await ids()).toEqual(['kept', 'left behind'])

@@ -25,6 +25,8 @@ const aWorld = fc.record({
   /** So many entries of a page stand on the next one again. */
   pageOverlap: share(0, 0, 0, 1),
   readableDays: share(3),
+  /** For how many days the API answers; `readableDays` is what the settings say. */
+  listedDays: share(3, 3, 12),
   /** How long a cursor lives; null for ever. */
   cursorLifeMs: fc.option(fc.integer({ min: 60_000, max: 2 * hourMs })),
   /** The API's clock minus the host's, and whether answers tell it. */
@@ -100,6 +102,8 @@ export const anyRun = fc
     keepDays: share(0.01, 1, 3, 14),
     /** How often a person requests a full scan of some stream, per turn of the schedule. */
     readRequestShare: share(0, 0, 0.01),
+    /** How often a person backfills an old day, per turn of the schedule. */
+    backfillShare: share(0, 0, 0.01),
     /** Many workers, of which one may freeze; otherwise one process that crashes and comes back. */
     fleet: fc.boolean(),
   })

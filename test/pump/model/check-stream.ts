@@ -1,4 +1,4 @@
-import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
+import { hasShipped, type Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { caughtUpOf } from '../../../src/domain/plan/lag.ts'
 import { isShrunkenAgain } from '../../../src/domain/scan/progress.ts'
 import { startOf } from '../../../src/domain/day.ts'
@@ -65,8 +65,13 @@ function isShipped(
 export async function checkStream(run: Run, stream: Stream, fullBefore: number | undefined): Promise<void> {
   const checkpoint = await run.keeper.store.ledger.read(stream)
   if (checkpoint === undefined) return
-  if (run.keeper.pruned.has(streamKey(stream)))
-    throw new Error(`${streamKey(stream)}: pumped anew after it was pruned`)
+  const pruned = run.keeper.pruned.get(streamKey(stream))
+  if (pruned !== undefined) {
+    const { committed, counters, ended } = checkpoint
+    if (hasShipped(pruned) && (committed.length + counters.delivered > 0 || ended === undefined))
+      throw new Error(`${streamKey(stream)}: pumped anew after it was pruned`)
+    return
+  }
   const shipped = await shippedLines(run, checkpoint)
   noteReadRequest(run, checkpoint)
   if (!run.troubles.everShrinks && isShrunkenAgain(checkpoint))

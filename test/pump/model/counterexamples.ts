@@ -9,6 +9,7 @@ const calmWorld: WorldOptions = {
   pageSize: 2,
   pageOverlap: 0,
   readableDays: 3,
+  listedDays: 3,
   cursorLifeMs: null,
   skewMs: 0,
   dates: 'right',
@@ -29,6 +30,7 @@ const calm = {
   clockSteps: [],
   keepDays: 14,
   readRequestShare: 0,
+  backfillShare: 0,
   fleet: true,
   load: { events: 10_000, pages: 1 },
   bodyEvents: 1_000,
@@ -192,6 +194,12 @@ const broken: readonly (readonly [string, Own, Partial<WorldOptions>, Partial<Fa
     { seed: 23, perDay: 20, everyMs: 1_800_000, keepDays: 0.01 },
     { cursors: 'offset', pageSize: 20, dates: 'wrong in a row' },
     { crash: 0.04 },
+  ],
+  [
+    'a day that was shipped and pruned was shipped again to whoever asked for it, from an API that still listed it',
+    { seed: 4, perDay: 20, everyMs: 900_000, keepDays: 0.01, sinks: 2, objects: true, backfillShare: 0.05 },
+    { listedDays: 12 },
+    {},
   ],
 ]
 

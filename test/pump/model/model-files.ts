@@ -53,7 +53,7 @@ export class ModelFiles {
         await life.step('after open')
         return this.#openStream(parts, writer, committed, life)
       },
-      inspect: async () => ({ hasUncommitted: true, hasDropped: false }),
+      hasUncommitted: async () => true,
       check: async () => undefined,
       close: async () => undefined,
     }

@@ -1,6 +1,8 @@
 import { shiftDay, startOf } from '../../../src/domain/day.ts'
+import { hasShipped } from '../../../src/domain/checkpoint.ts'
 import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { isReadable } from '../../../src/domain/plan/stream-state.ts'
+import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
 import { checkStream } from './check-stream.ts'
 import type { RunOptions } from './any-run.ts'
@@ -68,6 +70,7 @@ async function turn(run: Run, worker: Worker): Promise<void> {
   )
   const leftMs = ({ dueAtMs, zone }: PlannedStream) => dueAtMs - worker.apiClock.now(zone.account)
   if (random.chance(options.readRequestShare)) makeReadRequest(run, planned)
+  if (random.chance(options.backfillShare)) await backfill(run, worker)
   const isRequested = ({ stream, checkpoint, zone }: PlannedStream) =>
     run.readRequests.has(streamKey(stream)) &&
     (checkpoint?.trouble?.retryAtMs ?? 0) <= worker.apiClock.now(zone.account)
@@ -98,8 +101,20 @@ async function keepHouse(run: Run, worker: Worker): Promise<void> {
     if (left.has(key)) continue
     if (isReadable(checkpoint.stream.day, run.world.now(), run.policy))
       throw new Error(`${key}: pruned while the API still lists it`)
-    run.keeper.pruned.set(key, checkpoint)
+    // A request that was refused has left another one, which shows nothing.
+    if (!run.keeper.pruned.has(key)) run.keeper.pruned.set(key, checkpoint)
   }
+}
+
+/** A person asks for a day that was shipped, and of which the store has dropped what. */
+async function backfill(run: Run, worker: Worker): Promise<void> {
+  const shipped = [...run.keeper.pruned.values()].filter(hasShipped)
+  if (shipped.length === 0) return
+  const { stream } = run.random.pick(shipped)
+  const zone = run.zones.find(({ id }) => id === stream.zone)!
+  const wanted = { stream, zone, ordering: unknownOrdering }
+  await worker.pump(wanted, `backfill ${run.time.hostMs}`, 'backfill')
+  await checkStream(run, stream, undefined)
 }
 
 function makeReadRequest(run: Run, planned: readonly PlannedStream[]): void {

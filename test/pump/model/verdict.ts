@@ -14,7 +14,7 @@ export async function verdict(run: Run): Promise<void> {
     for (const sink of run.sinks) {
       for (const day of run.days) {
         const stream: Stream = { zone: zone.id, day, sink }
-        const checkpoint = (await store.ledger.read(stream)) ?? run.keeper.pruned.get(streamKey(stream))
+        const checkpoint = run.keeper.pruned.get(streamKey(stream)) ?? (await store.ledger.read(stream))
         const own = gaps.filter((gap) => isOf(gap, stream))
         if (checkpoint === undefined) judgeUnread(stream, own)
         else await judge(run, checkpoint, own)

@@ -3,7 +3,7 @@ import { sharePages } from '../../../src/shield/shared-pages.ts'
 import { LatestPages } from '../../../src/pump/latest-pages.ts'
 import { noRoom } from '../../../src/domain/failure.ts'
 import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
-import { streamKey } from '../../../src/domain/stream.ts'
+import { streamKey, type Priority } from '../../../src/domain/stream.ts'
 import type { PageRequest, AnySink } from '../../../src/ports/delivery.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
 import { createPlanner } from '../../../src/plan/planner.ts'
@@ -89,12 +89,16 @@ export function createWorker(run: Run) {
       const deps = { store, apiClock, settings: () => settings, keepDays }
       await createHousekeeping(deps)(life.signal)
     },
-    async pump({ stream, zone, ordering }: PlannedStream, readRequest: string | undefined): Promise<PumpEnd> {
+    async pump(
+      { stream, zone, ordering }: Pick<PlannedStream, 'stream' | 'zone' | 'ordering'>,
+      readRequest: string | undefined,
+      priority: Priority = 'live',
+    ): Promise<PumpEnd> {
       const job = {
         stream,
         zone,
         sink: sinks.get(stream.sink)!,
-        priority: 'live' as const,
+        priority,
         ordering,
         mayGoOn: () => true,
         ...(readRequest !== undefined && { readRequest: { id: readRequest } }),

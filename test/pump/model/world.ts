@@ -96,7 +96,7 @@ export class World {
     this.#fail(trouble)
     this.#meetServer()
     const today = dayOf(this.now() + (this.#wrong?.refuses === true ? this.#wrong.byMs : 0))
-    const isOutside = day > today || day < firstReadable(today, this.options.readableDays)
+    const isOutside = day > today || day < firstReadable(today, this.options.listedDays)
     if (isOutside || trouble === 'window error') throw this.#refusal('refuse', 'window_closed')
     const { events, more, next } = this.#page(zone.id, day, cursor, trouble)
     for (const entry of events) this.noted(zone.id, day).listedAtMs.set(lineOf(identityOf(entry)), this.now())

@@ -134,7 +134,7 @@ it('reports a path that is a file, or has a file in it', async () => {
   const below = bench.sink({ path: join(bench.path, 'below') })
   await expect(below.check(never())).rejects.toMatchObject({ kind: 'stop', code: 'unwritable' })
   const nothing = { storeId: 'store', committed: [] }
-  await expect(below.inspect(streamOf(below, 101), nothing)).rejects.toMatchObject({
+  await expect(below.hasUncommitted(streamOf(below, 101), nothing)).rejects.toMatchObject({
     code: 'unwritable',
   })
 })

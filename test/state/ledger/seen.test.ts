@@ -54,7 +54,7 @@ describe('the fingerprints of a stream', () => {
     expect(await store.ledger.commit(other)).toBe('refused')
     expect(await store.ledger.minutes(stream)).toEqual([countMinute(8, packed(1, 1))])
     expect(await store.ledger.loadSeen(stream, minutes)).toEqual(seen)
-    expect(await store.ledger.isIndexDropped(stream)).toBe(false)
+    expect(await store.ledger.dropped(stream)).toBeUndefined()
     await commitOnce(store, stream, { seen: new Map([[7, packed(5, 300)]]) })
     expect(sorted((await store.ledger.loadSeen(stream, [7])).get(7))).toEqual(range(5, 300))
     const all = [countMinute(7, packed(5, 300)), countMinute(8, packed(1, 1))]
@@ -95,7 +95,7 @@ describe('the fingerprints of a stream', () => {
       [8, 3],
     ])
     // They were removed, not dropped.
-    expect(await store.ledger.isIndexDropped(stream)).toBe(false)
+    expect(await store.ledger.dropped(stream)).toBeUndefined()
   })
 
   it('are found again that the pump adds where it has removed many', async () => {

@@ -15,6 +15,8 @@ import {
   buildGap,
   buildHolder,
   buildStream,
+  commitOnce,
+  nothingOld,
   packed,
 } from '../../contract/checkpoint-store/builders.ts'
 import { createFakeClock, type FakeClock } from '../../fakes/fake-clock.ts'
@@ -171,4 +173,30 @@ test('a fence that could not be released is released with the next heartbeat, un
   await ledger.heartbeat(one)
   await ledger.take(stream, two)
   await expect(ledger.take(again, two)).rejects.toMatchObject({ code: 'held' })
+})
+
+test('a kill between any two writes of a pruning leaves each day with its checkpoint, or remembered', async () => {
+  for (let most = 0, isKilled = true; isKilled; most++) {
+    const clock = createFakeClock()
+    const records = await openMemoryRecords(clock)
+    const open = (with_: Records) =>
+      openLedger({ records: with_, clock, deadLetterMaxBytes: 1, place: 'memory' })
+    const store = await open(records)
+    const { ledger } = store
+    for (const stream of streams) await commitOnce(store, stream)
+    let writes = 0
+    const write: Records['write'] = async (each) => {
+      if (writes++ === most) throw new Error('killed')
+      return records.write(each)
+    }
+    const { upkeep } = await open({ ...records, write })
+    isKilled = await upkeep.prune(streams, nothingOld).then(
+      () => false,
+      () => true,
+    )
+    for (const stream of streams) {
+      const isKnown = (await ledger.read(stream)) !== undefined
+      expect((await ledger.dropped(stream)) === 'day').toBe(!isKnown)
+    }
+  }
 })

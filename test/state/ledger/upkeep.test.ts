@@ -41,30 +41,63 @@ describe('pruning', () => {
     expect(await zonesOf(store)).toEqual([])
   })
 
-  it('leaves the newest day by route, which no process plans again, whatever days one that knew less plans', async () => {
+  const on = (day: number, sink = 'archive') => buildStream({ sink, day: dayAt(`2026-11-${day}`) })
+  const unshipped = { ended: { as: 'expired', atMs: 5 }, committed: [] } as const
+  async function droppedOn(store: Store, days: readonly number[], sink?: string): Promise<boolean[]> {
+    const dropped = days.map(async (day) => (await store.ledger.dropped(on(day, sink))) === 'day')
+    return Promise.all(dropped)
+  }
+
+  it('remembers each day that was shipped, and no other, in the same write; also without a route', async () => {
     const { store, reopen } = await openStore()
-    const [before, after, siem] = [
-      buildStream({ day: dayAt('2026-11-19') }),
-      buildStream({ day: dayAt('2026-11-21') }),
-      buildStream({ sink: 'siem' }),
-    ]
-    const routes = [planned('archive'), planned('siem')]
-    await store.catalogue.rememberRoutes(routes)
-    for (const each of [before, stream]) await commitOnce(store, each, { with: complete })
-    // Taken, and never committed.
-    const { fence } = await store.ledger.take(siem, one)
-    await store.ledger.release(siem, fence)
-    await store.upkeep.prune([stream, siem], nothingOld)
-    await store.upkeep.prune([before], nothingOld)
+    const pruned = [18, 19, 21, 20, 23]
+    for (const day of pruned) await commitOnce(store, on(day), { with: complete })
+    // One could not be read, and another one was taken and never committed.
+    await commitOnce(store, on(22), { with: unshipped })
+    const { fence } = await store.ledger.take(on(24), one)
+    await store.ledger.release(on(24), fence)
+    for (const day of [...pruned, 22, 24]) await store.upkeep.prune([on(day)], nothingOld)
+    const days = [17, 18, 19, 20, 21, 22, 23, 24]
+    const expected = [false, true, true, true, true, false, true, false]
     const again = await reopen()
-    await again.catalogue.rememberRoutes(routes)
-    const firstDays = (await again.catalogue.routes()).map(({ sink, firstDay }) => [sink, firstDay] as const)
-    expect(Object.fromEntries(firstDays)).toEqual({ archive: after.day, siem: stream.day })
-    const isPruned = [before, stream, after, siem].map((each) => again.catalogue.isPruned(each))
-    expect(await Promise.all(isPruned)).toEqual([true, true, false, false])
+    expect(await droppedOn(again, days)).toEqual(expected)
+    expect(await droppedOn(again, days, 'siem')).toEqual(days.map(() => false))
+    // What is committed there afterwards changes nothing.
+    await commitOnce(again, on(19), { with: unshipped })
+    expect(await droppedOn(again, days)).toEqual(expected)
+    await again.catalogue.rememberRoutes([planned('archive'), planned('siem')])
+    expect(await again.catalogue.routes()).toEqual(
+      expect.arrayContaining([
+        {
+          ...planned('archive'),
+          pruned: [
+            ['2026-11-18', '2026-11-21'],
+            ['2026-11-23', '2026-11-23'],
+          ],
+        },
+        planned('siem'),
+      ]),
+    )
     await again.upkeep.renameSink('archive', 'lake')
-    expect(await again.catalogue.isPruned({ ...stream, sink: 'lake' })).toBe(true)
-    expect(await again.catalogue.isPruned(stream)).toBe(false)
+    expect(await droppedOn(again, days, 'lake')).toEqual(expected)
+    expect(await droppedOn(again, days)).toEqual(days.map(() => false))
+  })
+
+  it('forgets such a day in the commit by which nothing of it counts as shipped, and keeps those beside it', async () => {
+    const { store } = await openStore()
+    for (const day of [19, 20, 21]) await commitOnce(store, on(day), { with: complete })
+    await store.upkeep.prune(
+      [19, 20, 21].map((day) => on(day)),
+      nothingOld,
+    )
+    await commitOnce(store, on(20), { with: unshipped, unsee: 'all' })
+    expect(await droppedOn(store, [19, 20, 21])).toEqual([true, false, true])
+    // The same where only fingerprints were dropped.
+    await commitOnce(store, on(22), { seen })
+    await store.upkeep.dropIndex(on(22))
+    expect(await store.ledger.dropped(on(22))).toBe('index')
+    await commitOnce(store, on(22), { unsee: 'all' })
+    expect(await store.ledger.dropped(on(22))).toBeUndefined()
   })
 
   it('deletes gaps that were recorded before the limit, and keeps dead letters and routes', async () => {

@@ -87,7 +87,7 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
       await openAt(stateAt(server.url, { keyPrefix }))
       await client.hset(`{${keyPrefix}}:store`, 'store', JSON.stringify({ id: 'x', layout, floor: 0 }))
       await expect(openAt(stateAt(server.url, { keyPrefix }))).rejects.toMatchObject(
-        refused(new RegExp(`schema ${layout}, .*supports only schema 3: run the version that made it`)),
+        refused(new RegExp(`schema ${layout}, .*supports only schema 4: run the version that made it`)),
       )
     },
   )
