@@ -50,6 +50,8 @@ export type InternalEvent =
   | { name: 'ApiAnswered'; account: string; operation: Operation; outcome: RequestOutcome; seconds: number }
   | { name: 'ApiThrottled'; account: string; untilMs: number }
   | { name: 'ClockSkewMeasured'; account: string; offsetMs: number }
+  /** `by`: what the answer says of who gave it; empty where it says nothing. */
+  | { name: 'AnswerCached'; zone: number; ageMs: number; by: string }
   | { name: 'PageFetched'; stream: Stream; priority: Priority; events: number; bytes: number }
   /** `page`: which one, for people; `at`: the byte of the first thing that was repaired. */
   | { name: 'PageRepaired'; zone: number; day: Day; page: string; at: number }

@@ -9,7 +9,7 @@ import { todayOf } from '../domain/plan/stream-state.ts'
 import { loadBytes, sliceOf } from '../domain/policy.ts'
 import { factsOf, type Page, type PageFacts } from '../domain/scan/page.ts'
 import { afterPage, scanFor } from '../domain/scan/progress.ts'
-import type { Scan, ScanStep } from '../domain/scan/scan.ts'
+import { askedAtOf, type Scan, type ScanStep } from '../domain/scan/scan.ts'
 import { sumOf } from '../domain/text/terminal-text.ts'
 import type { LoadBounds, PageRequest } from '../ports/delivery.ts'
 import { fetchPage, type FetchedPage, type PageAhead } from './fetch-page.ts'
@@ -24,6 +24,8 @@ export interface Reading {
   readonly beganAtMs: number
   /** When the latest page of the stream was requested, by the steady clock; undefined where that is not known. */
   latestMs: number | undefined
+  /** The latest page was made by then at the latest, by the steady clock; undefined for one of another pump. */
+  madeByMs: number | undefined
   /** Pages of earlier polls of which every event is seen, by their hashes. */
   readonly known: ReadonlyMap<string, KnownPage>
   ahead: PageAhead | undefined
@@ -38,7 +40,7 @@ export interface Reading {
 }
 
 /** A page whose entries are identified, and of which nothing is delivered yet. */
-interface ReadPage extends Pick<Page, 'bytes' | 'requestedAt' | 'release'> {
+interface ReadPage extends Pick<Page, 'bytes' | 'requestedAt' | 'ageMs' | 'release'> {
   readonly facts: PageFacts
   readonly hash: string | undefined
   /** Events that the stream has not delivered. */
@@ -53,6 +55,9 @@ export interface LoadPage extends ReadPage {
   readonly step: ScanStep
   readonly after: Checkpoint
 }
+
+/** Ages are told in whole seconds. */
+const ageStepMs = 1_000
 
 const bounds: LoadBounds = { bytes: loadBytes, events: 10_000, pages: 100 }
 /** So long a load without anything new is read on: a crash costs that it is read again. */
@@ -137,10 +142,13 @@ export async function readLoad(
     const page = await readPage(session, target, reading, scan, load, signal)
     if (isFailure(page, 'no_room')) return { scan, why: 'full' }
     if (isFailure(page)) return { scan, why: 'failure', failure: page }
-    reading.latestMs = Math.max(reading.latestMs ?? 0, page.requestedAt)
+    const { requestedAt, ageMs = 0, facts } = page
+    reading.latestMs = Math.max(reading.latestMs ?? 0, requestedAt)
+    reading.madeByMs = requestedAt + facts.tookMs - Math.max(0, ageMs - ageStepMs)
     // By the API's clock, whose offset is known best after the answer.
-    const beganAtMs = page.requestedAt + deps.apiClock.offsetOf(job.zone.account)
-    const step = load.add(page, scan.pages === 0 ? { ...scan, beganAtMs } : scan)
+    const beganAtMs = requestedAt - ageMs + deps.apiClock.offsetOf(job.zone.account)
+    const dated = { ...scan, beganAtMs, ...(ageMs > 0 && { ageMs }) }
+    const step = load.add(page, scan.pages === 0 ? dated : scan)
     scan = step.scan
     const tookMs = deps.clock.monotonic() - reading.beganMs
     reading.isOver = tookMs >= sliceOf(session.checkpoint().restarts) || !job.mayGoOn()
@@ -256,7 +264,8 @@ function sharedSince(
   const { lastFull, lastIncremental } = checkpoint()
   const points = policy.settleAfterMs.map((afterMs) => endOf(job.stream.day) + afterMs)
   const passed = points.filter((pointMs) => pointMs <= now())
-  const byApiClock = [...passed, (lastFull?.beganAtMs ?? 0) + 1, (lastIncremental?.beganAtMs ?? 0) + 1]
+  const asked = [lastFull, lastIncremental].map((last) => (last ? askedAtOf(last) + 1 : 0))
+  const byApiClock = [...passed, ...asked]
   const requestedSince = Math.max(
     Math.max(...byApiClock) - deps.apiClock.offsetOf(job.zone.account),
     (latestMs ?? -1) + 1,
@@ -266,9 +275,9 @@ function sharedSince(
 }
 
 /** Once for each answer: one that several streams share must not confirm itself. */
-function learnTime({ deps, job }: Session, { shared, clockOffsetMs, connection }: Page): void {
+function learnTime({ deps, job }: Session, { shared, ageMs = 0, clockOffsetMs, connection }: Page): void {
   const { account } = job.zone
-  if (shared !== undefined) return
+  if (shared !== undefined || ageMs > 0) return
   if (clockOffsetMs !== undefined) deps.apiClock.learn(account, clockOffsetMs, connection)
   else if (job.stream.day === todayOf(deps.clock.steady())) deps.apiClock.listedToday(account)
 }
@@ -277,15 +286,16 @@ function learnTime({ deps, job }: Session, { shared, clockOffsetMs, connection }
 async function identify(
   session: Session,
   { seen, sink: { wants } }: SinkTarget,
-  { known }: Reading,
+  { known, madeByMs, beganAtMs }: Reading,
   scan: Scan,
   { page, tookMs }: FetchedPage,
 ): Promise<ReadPage> {
   const { deps, job, now } = session
   const { stream, priority } = job
-  const { hash, bytes, requestedAt, release } = page
-  const { cursor } = scan
-  const read = { hash, bytes, requestedAt, release }
+  const { hash, bytes, requestedAt, ageMs = 0, release } = page
+  const { cursor, pages } = scan
+  const read = { hash, bytes, requestedAt, ageMs, release }
+  const isOlder = ageMs > 0 && pages > 0 && requestedAt - ageMs < (madeByMs ?? beganAtMs)
   const tell = (events: number) =>
     deps.telemetry.emit({ name: 'PageFetched', stream, priority, events, bytes })
   learnTime(session, page)
@@ -294,7 +304,7 @@ async function identify(
   if (same?.after === soFar(scan)) {
     const facts = JSON.parse(same.facts) as PageFacts
     tell(facts.events)
-    return { ...read, facts: { ...facts, cursor, tookMs }, unseen: [], wanted: [] }
+    return { ...read, facts: { ...facts, cursor, tookMs, isOlder }, unseen: [], wanted: [] }
   }
   try {
     const content = page.content()
@@ -304,7 +314,8 @@ async function identify(
     const { unseen } = sighted
     tellRepeatedIds(session, unseen)
     seen.hold(unseen)
-    const facts = factsOf(content, { cursor, nowMs: now(), tookMs, owed: scan.owed ?? [] }, sighted)
+    const at = { cursor, nowMs: now(), tookMs, owed: scan.owed ?? [], isOlder }
+    const facts = factsOf(content, at, sighted)
     return { ...read, facts, unseen, wanted: wants === undefined ? unseen : unseen.filter(wants) }
   } catch (error) {
     release()

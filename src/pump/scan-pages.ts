@@ -24,6 +24,7 @@ export async function scanPages(session: Session, target: SinkTarget, signal: Ab
     beganMs: clock.monotonic(),
     beganAtMs: clock.steady(),
     latestMs: latest?.requestedAt,
+    madeByMs: undefined,
     known: new Map(latest?.pages.map((page) => [page.hash, page])),
     ahead: undefined,
     kept: [],
@@ -102,7 +103,9 @@ async function shipLoad(
   const { job, checkpoint } = session
   if (guard === 'listing_shrank' && !isShrunkenAgain(checkpoint())) return undefined
   const why = guardText(guard, scan)
-  const failure = new Failure('refuse', 'scan_guarded', `${why} on ${job.stream.day}`)
+  // What a cache holds is soon gone.
+  const kind = guard === 'cached_page' ? 'retry' : 'refuse'
+  const failure = new Failure(kind, 'scan_guarded', `${why} on ${job.stream.day}`)
   // The scan has ended at a guard, and that is committed: now the stream backs off.
   if (guard !== 'listing_shrank' || !isOnlyRequested(session)) throw failure
   reading.isOver = true

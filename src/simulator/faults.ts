@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import {
   failed,
   flushed,
+  httpDate,
   jsonAnswer,
   problem,
   textAnswer,
@@ -112,6 +113,56 @@ export function badEscapes(): Fault {
   }
 }
 
+const mostKept = 1_000
+
+/** As from a cache that keeps each answer for so long, and heeds no request for a fresh one. */
+export function cached({ seconds = 60 } = {}): Fault {
+  const kept = new Map<string, { readonly answer: Answer; readonly madeAtMs: number }>()
+  const answer = ({ route, nowMs, regular }: FaultContext): Answer => {
+    const known = kept.get(route.path)
+    const age = known === undefined ? Infinity : Math.floor((nowMs - known.madeAtMs) / 1000)
+    if (known !== undefined && age >= 1 && age < seconds) {
+      const told = { age: String(age), via: '1.1 simulated-cache', 'x-cache': 'HIT' }
+      return {
+        ...known.answer,
+        headers: { ...known.answer.headers, ...told },
+        date: httpDate(known.madeAtMs),
+      }
+    }
+    const made = regular()
+    kept.delete(route.path)
+    if (made.status === 200) kept.set(route.path, { answer: made, madeAtMs: nowMs })
+    if (kept.size > mostKept) kept.delete(kept.keys().next().value!)
+    return made
+  }
+  return { kind: 'cached', answer }
+}
+
+/** The first pages of a listing again and again, each under a token of its own. */
+export function endlessTokens({ pages = 3 } = {}): Fault {
+  const firstPages = new Map<string, object[]>()
+  let tokens = 0
+  const answer = ({ route, regular }: FaultContext): Answer | undefined => {
+    if (route.operation !== 'eventLogs') return undefined
+    const listing = `${route.zone} ${route.day}`
+    const held = firstPages.get(listing) ?? []
+    const again = /^again (\d+) /.exec(route.token ?? '')
+    const withToken = (page: object, at: number) =>
+      jsonAnswer(200, { ...page, hasMoreData: true, continuationToken: `again ${at} ${++tokens}` })
+    if (again !== null) {
+      const at = Number(again[1])
+      return withToken(held[at % held.length]!, at + 1)
+    }
+    const made = regular()
+    if (made.status !== 200) return made
+    const page = JSON.parse(made.body.toString('utf8')) as { readonly hasMoreData: boolean }
+    const list = (route.token ?? '') === '' ? [page] : [...held, page]
+    firstPages.set(listing, list)
+    return page.hasMoreData && list.length < pages ? made : withToken(page, 0)
+  }
+  return { kind: 'endlessTokens', answer }
+}
+
 /** Requests with a token. */
 export function expiredToken(): Fault {
   const answer = ({ route }: FaultContext) =>
@@ -163,6 +214,8 @@ export const scenarios: { readonly [name: string]: readonly FaultRule[] } = {
   // Every page: what becomes of an entry must not depend on when it is read.
   'bad-escapes': [often(1, badEscapes())],
   blocked: [often(9, status({ status: 403, body: '<title>Blocked by the web filter</title>' }))],
+  cached: [often(1, cached())],
+  'endless-tokens': [often(1, endlessTokens())],
   'refused-key': [often(9, problemDetails({ status: 401 }))],
   'refused-updates': [often(1, errorKey({ errorKey: 'invalid_plan_type.rate_limit' }), 'updateRateLimit')],
   'no-figures': [

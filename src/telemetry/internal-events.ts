@@ -210,6 +210,14 @@ export const internalEvents: {
       `the clock of this host is ${durationText(Math.abs(offsetMs) / 1000)} ${offsetMs > 0 ? 'behind' : 'ahead of'} the API's; correct it`,
     condition: { by: ['account'], hasEnd: true, lastsMs: Infinity },
   },
+  AnswerCached: {
+    level: 'warn',
+    meaning:
+      'Something between shieldlog and the API answered from a cache, although requests ask for a fresh answer. Such an answer is no news: lag grows by its age, and its time does not count. Exclude the API from that cache.',
+    text: ({ ageMs, by }) =>
+      `an answer of the API is ${durationText(ageMs / 1000)} old: it came from a cache${by === '' ? '' : ` (${by})`}`,
+    condition: { by: ['account'], hasEnd: true },
+  },
   FiguresRead: {
     level: 'debug',
     meaning: 'Figures of upload scanning or volumes were read for the metrics.',
@@ -375,7 +383,7 @@ export const internalEvents: {
   ScanGuarded: {
     level: 'warn',
     meaning:
-      'The listing of the API did not end (cursors in a circle, empty pages without end, ...), or it ended with fewer events than it had listed before (`listing_shrank`). What was found is shipped, but the scan does not count: the stream waits and begins a new one.',
+      'The listing of the API did not end (cursors or pages in a circle, empty pages without end, ...), it ended with fewer events than it had listed before (`listing_shrank`), or a page came from a cache and was older than what was read before (`cached_page`). What was found is shipped, but the scan does not count: the stream waits and begins a new one.',
     counts: { scans_guarded_total: 1 },
     text: ({ stream, why }) => `the scan of ${stream.day} proves nothing, and another one follows: ${why}`,
     // A guarded stream backs off up to an hour.

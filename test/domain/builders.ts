@@ -83,6 +83,7 @@ export function buildFacts(more: Partial<PageFacts> = {}): PageFacts {
     metOnceSeen: 0,
     fresh: 0,
     owed: [],
+    isOlder: false,
     tookMs: 100,
     ...more,
   }

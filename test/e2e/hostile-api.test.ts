@@ -110,6 +110,8 @@ const kinds: readonly ((random: Random) => Fault)[] = [
   () => faults.repeatToken(),
   (random) => faults.cycleTokens({ length: random.between(1, 5) }),
   () => faults.moreWithoutToken(),
+  (random) => faults.endlessTokens({ pages: random.between(1, 5) }),
+  (random) => faults.cached({ seconds: random.between(2, 600) }),
   (random) => faults.repeatedEntries({ count: random.between(1, 20) }),
   () => faults.expiredToken(),
 ]

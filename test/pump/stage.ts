@@ -53,6 +53,7 @@ export interface PageAnswer {
   readonly bytes?: number
   readonly hash?: string
   readonly clockOffsetMs?: number
+  readonly ageMs?: number
   /** Default: each answer comes over its own. */
   readonly connection?: object
 }
@@ -132,7 +133,7 @@ export async function createStage(overrides: Partial<Policy> = {}) {
     held++
     const { next = null, events, more = next !== null, ...page } = answer
     const content = () => ({ events, more, next: next as Cursor | null })
-    const usual = { bytes: 10, clockOffsetMs: 0, connection: {} }
+    const usual = { bytes: 10, ...(page.ageMs === undefined && { clockOffsetMs: 0 }), connection: {} }
     return { ...usual, ...page, content, requestedAt, release: () => void held-- }
   }
 

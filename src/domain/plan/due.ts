@@ -5,7 +5,7 @@ import { paceOf, settleRepeatMs, scanShare, type Policy } from '../policy.ts'
 import { isAnswered, type ReadRequest } from '../read-request.ts'
 import { openUntil } from './stream-state.ts'
 import type { Stream } from '../stream.ts'
-import type { ScanKind, ScanRecord } from '../scan/scan.ts'
+import { askedAtOf, type ScanKind, type ScanRecord } from '../scan/scan.ts'
 import { incrementalsCount } from '../scan/ordering.ts'
 
 /** The next scan of a stream, and the instant at which it is or was due; Infinity when no scan is due any more. */
@@ -71,15 +71,15 @@ function fullDue(
   policy: Policy,
 ): Due {
   if (goesOn(checkpoint.full)) return { kind: 'full', atMs: since(checkpoint.lastCommitAtMs, nowMs) }
-  const beganAtMs = since(last.beganAtMs, nowMs)
+  const askedAtMs = since(askedAtOf(last), nowMs)
   const everyMs = paceOf(policy, checkpoint.stream)
   const isConfirmed = incrementalsCount(checkpoint.ordering)
-  if (isConfirmed && isPoll && last.pages <= fewPages) return { kind: 'full', atMs: beganAtMs + everyMs }
+  if (isConfirmed && isPoll && last.pages <= fewPages) return { kind: 'full', atMs: askedAtMs + everyMs }
   if (!isConfirmed || isPoll) {
-    return { kind: 'full', atMs: beganAtMs + Math.max(everyMs, last.tookMs * scanShare) }
+    return { kind: 'full', atMs: askedAtMs + Math.max(everyMs, last.tookMs * scanShare) }
   }
   const earned = checkpoint.pollPagesSinceFull >= last.pages * (scanShare - 1)
-  return { kind: 'full', atMs: earned ? beganAtMs + policy.fullScanMs : Infinity }
+  return { kind: 'full', atMs: earned ? askedAtMs + policy.fullScanMs : Infinity }
 }
 
 /** Undefined where no incremental scan is possible: unknown ordering, or it would have to begin at the first page. */
@@ -97,20 +97,23 @@ function incrementalDue(
     cursorBefore(storedCursors, overlapStart(checkpoint, policy)) === null
   )
     return undefined
-  const beganAtMs = Math.max(since(lastFull.beganAtMs, nowMs), since(lastIncremental?.beganAtMs ?? 0, nowMs))
-  return { kind: 'incremental', atMs: beganAtMs + paceOf(policy, checkpoint.stream) }
+  const askedAtMs = [lastFull, lastIncremental].map((last) => (last ? since(askedAtOf(last), nowMs) : 0))
+  return { kind: 'incremental', atMs: Math.max(...askedAtMs) + paceOf(policy, checkpoint.stream) }
 }
 
 function settlingDue(checkpoint: Checkpoint, last: ScanRecord, nowMs: number, policy: Policy): Due {
   if (goesOn(checkpoint.full)) return { kind: 'full', atMs: since(checkpoint.lastCommitAtMs, nowMs) }
-  const beganAtMs = since(last.beganAtMs, nowMs)
+  const [beganAtMs, askedAtMs] = [since(last.beganAtMs, nowMs), since(askedAtOf(last), nowMs)]
   const points = policy.settleAfterMs.map((afterMs) => endOf(checkpoint.stream.day) + afterMs)
   // A scan that began after several points counts for all of them; the earliest point without a scan is due.
   const unserved = points.find((pointMs) => beganAtMs < pointMs)
+  // One of which the answer was made before the point is repeated at the pace of polls.
+  if (unserved !== undefined && unserved < askedAtMs)
+    return { kind: 'full', atMs: askedAtMs + paceOf(policy, checkpoint.stream) }
   if (unserved !== undefined) return { kind: 'full', atMs: unserved }
-  if (last.found > 0) return { kind: 'full', atMs: beganAtMs + settleRepeatMs }
+  if (last.found > 0) return { kind: 'full', atMs: askedAtMs + settleRepeatMs }
   // Nothing new, and not complete: the host's clock, which may be days behind, has not passed the last point yet.
-  return { kind: 'full', atMs: beganAtMs + Math.max(policy.fullScanMs, last.tookMs * scanShare) }
+  return { kind: 'full', atMs: askedAtMs + Math.max(policy.fullScanMs, last.tookMs * scanShare) }
 }
 
 /** A full scan that began for a read request continues for that request, or when a full scan is due anyway. */

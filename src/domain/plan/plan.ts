@@ -5,6 +5,7 @@ import { routeKey, type Route, type Zone, type Priority, type Stream } from '../
 import { requestTroubleOf, type ReadRequest } from '../read-request.ts'
 import { todayOf, isBeyondAsking, stateOf, type StreamState, openUntil } from './stream-state.ts'
 import { dueAt, nextDue, type Due, isAhead } from './due.ts'
+import { askedAtOf } from '../scan/scan.ts'
 import { inheritOrdering, unknownOrdering, type Ordering } from '../scan/ordering.ts'
 import { dayBeginMs, type Policy } from '../policy.ts'
 
@@ -231,8 +232,8 @@ export function validUntil(
 function latestOf({ lastCommitAtMs, lastFull, lastIncremental, trouble }: Checkpoint): number {
   return Math.max(
     lastCommitAtMs,
-    lastFull?.beganAtMs ?? 0,
-    lastIncremental?.beganAtMs ?? 0,
+    lastFull ? askedAtOf(lastFull) : 0,
+    lastIncremental ? askedAtOf(lastIncremental) : 0,
     trouble?.atMs ?? 0,
   )
 }

@@ -26,7 +26,9 @@ export interface Page {
   readonly bytes: number
   /** When the request was sent, ms since the epoch, by this host's steady clock. */
   readonly requestedAt: number
-  /** The API's clock minus this host's steady clock, from the answer's `Date`; absent without one. */
+  /** Of an answer from a cache: it was made at most so long before the request. */
+  readonly ageMs?: number
+  /** The API's clock minus this host's steady clock, from the `Date` of an answer that was made for the request. */
   readonly clockOffsetMs?: number
   /** Pages with the same one may have come over one connection, from one server. */
   readonly connection?: object
@@ -48,6 +50,8 @@ interface ReadAt {
   readonly tookMs: number
   /** What its scan has still to meet. */
   readonly owed?: readonly string[]
+  /** It came from a cache, and may be older than the page before it. */
+  readonly isOlder?: boolean
 }
 
 /** What a stream knows of the events of a page. */
@@ -65,7 +69,7 @@ const unsighted: Sighted = { unseen: [], met: 0, metOnceSeen: 0, listed: new Fin
 
 export function factsOf(
   { events, more, next }: PageContent,
-  { cursor, nowMs, tookMs, owed = [] }: ReadAt,
+  { cursor, nowMs, tookMs, owed = [], isOlder = false }: ReadAt,
   { unseen, met, metOnceSeen, listed }: Sighted = unsighted,
 ) {
   let oldestMs: number | null = null
@@ -100,6 +104,7 @@ export function factsOf(
     /** Those that its scan has still to meet after it. */
     owed: owed.filter((identity) => !listed.has(BigInt(`0x${identity}`))),
     tookMs,
+    isOlder,
   }
 }
 

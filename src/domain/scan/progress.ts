@@ -213,8 +213,9 @@ function withTroubleAfterPage(checkpoint: Checkpoint): Checkpoint {
 }
 
 function recordOf(scan: Scan, nowMs: number): ScanRecord {
-  const { beganAtMs, tookMs, pages, found, newestAtBeginMs, readRequest } = scan
-  const record = { beganAtMs, endedAtMs: nowMs, tookMs, pages, found, newestAtBeginMs }
+  const { beganAtMs, ageMs, tookMs, pages, found, newestAtBeginMs, readRequest } = scan
+  const read = { endedAtMs: nowMs, tookMs, pages, found, newestAtBeginMs }
+  const record = { beganAtMs, ...(ageMs !== undefined && { ageMs }), ...read }
   return readRequest === undefined ? record : { ...record, readRequest }
 }
 

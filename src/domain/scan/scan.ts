@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Cursor, PageFacts } from './page.ts'
 import { markSize, maxEmptyPages, maxPagesPerScan } from '../policy.ts'
 
@@ -10,18 +11,24 @@ export type ListingOrder = 'unknown' | 'oldest-first' | 'newest-first'
 /** An unfinished scan. It outlives its pump: the next pump continues at `cursor`. */
 export interface Scan {
   readonly kind: ScanKind
-  /** When its first request was sent. */
+  /** When its first request was sent; where its first page came from a cache: when that page was made, at the earliest, */
   readonly beganAtMs: number
+  /** and how long before the request that was; absent for 0. */
+  readonly ageMs?: number
   /** Opens the next page to read; null for the first page. */
   readonly cursor: Cursor | null
   /** It began at a stored cursor, not at the first page. */
   readonly fromStoredCursor: boolean
+  /** A page from a cache may be older than the page before it: what moved between the two is on neither. */
+  readonly hasOlderPage?: boolean
   readonly pages: number
   readonly emptyPages: number
   /** Time that fetching its pages took; deliveries, and waits between pumps, are left out. */
   readonly tookMs: number
-  /** One cursor remembered to detect a cycle, replaced at each power of two of `pages`. */
+  /** The cursor that is remembered to notice a circle, replaced at each power of two of `pages`. */
   readonly remembered: Cursor | null
+  /** Likewise how one page begins, of those that list events, and how often such a page came again without news. */
+  readonly rememberedPage?: { readonly filled: number; readonly head: string; readonly again: number }
   /** Start of the overlap: older events were known before the previous scan began. Null: all events lie in it. */
   readonly overlapStartMs: number | null
   /** Newest event time known when it began: the next scan's overlap counts from it. */
@@ -64,9 +71,14 @@ export interface Scan {
 /** What the checkpoint keeps of a complete scan. */
 export interface ScanRecord extends Pick<
   Scan,
-  'beganAtMs' | 'tookMs' | 'pages' | 'found' | 'newestAtBeginMs' | 'readRequest'
+  'beganAtMs' | 'ageMs' | 'tookMs' | 'pages' | 'found' | 'newestAtBeginMs' | 'readRequest'
 > {
   readonly endedAtMs: number
+}
+
+/** When its first request was sent: the pace of requests counts from then. */
+export function askedAtOf({ beganAtMs, ageMs = 0 }: Pick<Scan, 'beganAtMs' | 'ageMs'>): number {
+  return beganAtMs + ageMs
 }
 
 /** A scan before its first page. It may begin at a stored cursor; null begins at the first page. */
@@ -126,10 +138,12 @@ export function advanceScan(scan: Scan, facts: PageFacts, test: ScanTest): ScanS
   const next: Scan = {
     ...withFound(before, facts.unseen, facts.unseenTimesMs, polled),
     cursor: facts.next,
+    ...(facts.isOlder && { hasOlderPage: true }),
     pages,
     emptyPages: facts.events === 0 ? scan.emptyPages + 1 : 0,
     tookMs: scan.tookMs + facts.tookMs,
-    remembered: rememberedAt(pages, facts.cursor, scan.remembered),
+    remembered: isPowerOfTwo(pages) ? facts.cursor : scan.remembered,
+    ...rememberPage(scan, facts),
     ...(owed && { owed }),
     met: scan.met + facts.met + (isResent ? facts.fresh : 0),
     // "All seen" alone would stop too early: a listing that shifts shows events of this very scan again.
@@ -138,10 +152,12 @@ export function advanceScan(scan: Scan, facts: PageFacts, test: ScanTest): ScanS
     last: facts.last.length > 0 ? facts.last : scan.last,
     ...timesRead(scan, facts),
   }
-  if (!facts.more) return { end: isShrunken(next, test) ? 'listing_shrank' : 'complete', scan: next }
-  if (scan.kind === 'incremental' && test.order === 'newest-first' && next.pastHead) {
-    return { end: 'complete', scan: next }
-  }
+  const { hasOlderPage = false, ageMs = 0, pastHead } = next
+  const hasLess = !facts.more && isShrunken(next, test)
+  // An answer that is older than what is known lists less, and nothing is wrong with the listing.
+  if (hasLess) return { end: ageMs > 0 || hasOlderPage ? 'cached_page' : 'listing_shrank', scan: next }
+  if (!facts.more || (scan.kind === 'incremental' && test.order === 'newest-first' && pastHead))
+    return { end: hasOlderPage ? 'cached_page' : 'complete', scan: next }
   return { end: guardOf(facts, scan, next) ?? 'none', scan: next }
 }
 
@@ -176,6 +192,9 @@ export function withFound(scan: Scan, unseen: number, timesMs: readonly number[]
   }
 }
 
+/** So often the remembered page may come again. */
+const mostRepeats = 4
+
 export const guards = [
   'cursor_repeated',
   'cursor_cycle',
@@ -184,30 +203,52 @@ export const guards = [
   'too_many_pages',
   'page_too_large',
   'listing_shrank',
+  'cached_page',
+  'page_repeated',
 ] as const
 export type Guard = (typeof guards)[number]
 
 /** Why a scan that has ended at a guard proves nothing. */
 export function guardText(guard: Guard, { known, met, pages }: Scan): string {
-  return guard === 'listing_shrank'
-    ? `the API lists ${Math.max(0, met)} of ${known} known events`
+  if (guard === 'listing_shrank') return `the API lists ${Math.max(0, met)} of ${known} known events`
+  return guard === 'cached_page'
+    ? 'a page came from a cache, and is older than what was read before'
     : `the listing does not end: ${guard} after ${pages} pages`
 }
 
 /** The guard that ends a scan after a page, if one does: the listing cannot be read on, or would never end. */
-function guardOf({ cursor, next }: PageFacts, before: Scan, { emptyPages, pages }: Scan): Guard | undefined {
+function guardOf(
+  { cursor, next }: PageFacts,
+  before: Scan,
+  { emptyPages, pages, rememberedPage }: Scan,
+): Guard | undefined {
   if (next === null) return 'cursor_missing'
   if (next === cursor) return 'cursor_repeated'
   if (next === before.remembered) return 'cursor_cycle'
   if (emptyPages > maxEmptyPages) return 'empty_pages'
+  if ((rememberedPage?.again ?? 0) >= mostRepeats) return 'page_repeated'
   return pages >= maxPagesPerScan ? 'too_many_pages' : undefined
 }
 
 /**
- * The one cursor by which a cycle is noticed, whatever its length: that of the latest page whose number is a power of
- * two. A scan outlives its pump, so it is in the checkpoint.
+ * One cursor is remembered, and how one page begins, by which a circle is noticed whatever its length: those of the
+ * latest page whose number is a power of two. A scan outlives its pump, so they are in the checkpoint.
  */
-function rememberedAt(pages: number, cursor: Cursor | null, before: Cursor | null): Cursor | null {
-  const isPowerOfTwo = (pages & (pages - 1)) === 0
-  return isPowerOfTwo ? cursor : before
+function isPowerOfTwo(pages: number): boolean {
+  return (pages & (pages - 1)) === 0
+}
+
+/**
+ * A listing may show a page twice, for example after a request that failed; one in a circle comes again and again. Events
+ * that are all the same one say nothing: a flood of it may fill many pages.
+ */
+function rememberPage({ rememberedPage: before }: Scan, { head: listed, unseen }: PageFacts) {
+  if (listed.length === 0 || (listed.length > 1 && new Set(listed).size === 1)) return {}
+  const filled = (before?.filled ?? 0) + 1
+  const head = hash('sha1', listed.join()).slice(0, 16)
+  const isSame = before?.head === head
+  const again = (before?.again ?? 0) + (isSame && unseen === 0 ? 1 : 0)
+  if (before !== undefined && (isSame || !isPowerOfTwo(filled)))
+    return { rememberedPage: { ...before, filled, again } }
+  return { rememberedPage: { filled, head, again: 0 } }
 }

@@ -5,7 +5,7 @@ import { Failure, isFailure } from '../../domain/failure.ts'
 import { factsOf, type Cursor, type Page, type PageContent } from '../../domain/scan/page.ts'
 import { shortRetryMs } from '../../domain/retry.ts'
 import type { Zone } from '../../domain/stream.ts'
-import { advanceScan, beginScan } from '../../domain/scan/scan.ts'
+import { advanceScan, beginScan, guardText } from '../../domain/scan/scan.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { PageRequest, Source } from '../../ports/delivery.ts'
 import type { ApiClock } from '../../pump/api-clock.ts'
@@ -46,7 +46,7 @@ export async function* readDay(
     }
     if (step.end === 'complete') return
     if (step.end !== 'none') {
-      const why = `the listing of zone ${zone.id} on ${day} does not end: ${step.end} after ${step.scan.pages} pages`
+      const why = `zone ${zone.id} on ${day}: ${guardText(step.end, step.scan)}`
       throw new Failure('refuse', 'scan_guarded', why)
     }
     scan = step.scan

@@ -70,6 +70,8 @@ export function createShieldClient(options: ShieldClientOptions) {
   let connections = createDispatcher(options)
   /** The API's clock minus this host's, by the latest answer that told it. */
   let latestOffsetMs = 0
+  /** The latest answers to polls, by path, each with when it was made at the earliest. */
+  const polled = new Map<string, { of: string; madeAt: number; heardAt: number }>()
   /** Pauses in a row without a good answer between them, and when the latest one began, by the monotonic clock. */
   let pausesInRow = 0
   let pausedAtMs = -Infinity
@@ -211,7 +213,7 @@ export function createShieldClient(options: ShieldClientOptions) {
     }
     try {
       const answer = await sendOnce(call, key, signal)
-      const { status, body, headers: _, details: __, ...told } = answer
+      const { status, body, headers: _, details: __, hash: answerHash, ...told } = answer
       endedMs = clock.monotonic()
       const isGood = isSuccess(status)
       if (isGood && operation === 'event_logs') sizes.saw(body.length)
@@ -236,7 +238,6 @@ export function createShieldClient(options: ShieldClientOptions) {
         tell('ok')
         return held.value
       }
-      const answerHash = page?.known === undefined ? undefined : hash('sha1', body)
       const isKnown = answerHash !== undefined && answerHash === page?.known
       if (isGood && isKnown) tell('ok')
       else if (!isGood || page?.ahead !== true) value()
@@ -267,6 +268,9 @@ export function createShieldClient(options: ShieldClientOptions) {
         Accept: 'application/json',
         'Accept-Encoding': acceptedEncodings,
         'User-Agent': `shieldlog/${options.version}`,
+        // The second is for caches that know only HTTP/1.0.
+        'Cache-Control': 'no-cache, no-store',
+        Pragma: 'no-cache',
         ...(body !== undefined && { 'Content-Type': 'application/json' }),
       },
       body,
@@ -276,14 +280,21 @@ export function createShieldClient(options: ShieldClientOptions) {
     const { unread, ...answer } = await exchange(connection, request, limits, signal)
     // An error whose body cannot be read is still an error: its status is enough.
     if (unread !== undefined && isSuccess(answer.status)) throw unread
-    const resetMs = limitResetMsOf(answer, clock.now(), answer.status === 429)
+    const answerHash = call.page?.known === undefined ? undefined : hash('sha1', answer.body)
+    const ageMs = ageOf(answer, call.path, requestedAt, answerHash)
+    if (call.page !== undefined && ageMs >= toldAgeMs)
+      telemetry.emit({ name: 'AnswerCached', zone: call.page.zone.id, ageMs, by: answeredBy(answer) })
+    // What is left of a limit changes with each request.
+    const resetMs = ageMs > 0 ? undefined : limitResetMsOf(answer, clock.now(), answer.status === 429)
     // The API has said that it will refuse the next request.
     if (resetMs !== undefined && answer.status !== 429) await gate.pauseUntil(clock.now() + resetMs)
     const askedMs = retryAfterMsOf(answer, clock.now()) ?? 0
     const waitMs = askedMs > 0 ? askedMs : resetMs
-    const serverDate = httpDateOf(headerOf(answer, 'date'))
+    const serverDate = ageMs > 0 ? undefined : httpDateOf(headerOf(answer, 'date'))
     return {
       ...answer,
+      ...(answerHash !== undefined && { hash: answerHash }),
+      ...(ageMs > 0 && { ageMs }),
       details: {
         serverDate,
         connection,
@@ -295,6 +306,26 @@ export function createShieldClient(options: ShieldClientOptions) {
       ...(serverDate !== undefined && { clockOffsetMs: hear(serverDate, requestedAt, wallMs) }),
       connection,
     }
+  }
+
+  /**
+   * How long before the request an answer from a cache was made, at most; 0 for any other. A cache tells the age, in whole
+   * seconds. From one that does not, a poll gets the same bytes with the same `Date` again, which a server that answers
+   * anew cannot give seconds later.
+   */
+  function ageOf(answer: Answer, path: string, requestedAt: number, answerHash: string | undefined): number {
+    const seconds = Number(/^\d+$/.exec(headerOf(answer, 'age') ?? '')?.[0] ?? 0)
+    if (seconds > 0) return (Math.min(seconds, mostAgeSeconds) + 1) * 1000
+    const date = headerOf(answer, 'date')
+    if (date === undefined || answerHash === undefined) return 0
+    const of = `${date} ${answerHash}`
+    const before = polled.get(path)
+    if (before?.of === of && requestedAt - before.heardAt > sameDateMs) return requestedAt - before.madeAt
+    polled.delete(path)
+    polled.set(path, { of, madeAt: requestedAt, heardAt: clock.steady() })
+    const [oldest] = polled.keys()
+    if (polled.size > mostPolled) polled.delete(oldest!)
+    return 0
   }
 
   /**
@@ -349,6 +380,23 @@ const pause = { baseMs: 1_000, maxMs: 60_000 }
 /** The outcome label under which metrics count a failed try. */
 function outcomeOf({ code }: Failure): RequestOutcome {
   return code === 'tls' ? 'network' : (requestOutcomes.find((outcome) => outcome === code) ?? 'rejected')
+}
+
+/** An older answer is told. */
+const toldAgeMs = 2_000
+/** As HTTP has it for what is too large. */
+const mostAgeSeconds = 2 ** 31
+/** `Date` has whole seconds. */
+const sameDateMs = 2_000
+const mostPolled = 2_000
+
+/** What tells who answered in place of the API. */
+function answeredBy(answer: Answer): string {
+  const told = ['via', 'x-cache', 'server'].flatMap((name) => {
+    const value = headerOf(answer, name)
+    return value === undefined ? [] : `${name}: ${value.replace(/[^ -~]/g, '?').slice(0, 80)}`
+  })
+  return told.join(', ')
 }
 
 /** The same as where the API's clock takes an offset for a jump. */

@@ -32,7 +32,61 @@ function readEmpty(hasEvents: (page: number) => boolean): { end: string; pages: 
   return { end: 'still going', pages: scan.pages }
 }
 
+/** Reads pages under ever new tokens, each of which begins as named, until the scan ends; at most 20,000. */
+function readPages(beginningOf: (page: number) => readonly string[], unseenOf = (_page: number) => 0) {
+  let scan = buildScan()
+  for (let page = 0; page < 20_000; page++) {
+    const head = beginningOf(page)
+    const read = { head: [...head], events: head.length, unseen: unseenOf(page) }
+    const step = advanceScan(scan, buildFacts({ cursor: scan.cursor, next: cursorAt(page), ...read }), noTest)
+    scan = step.scan
+    if (step.end !== 'none') return { end: step.end, pages: scan.pages }
+  }
+  return { end: 'still going', pages: scan.pages }
+}
+
 describe('a scan', () => {
+  it('finds every circle of pages under new tokens, with empty pages and news between them', () => {
+    fc.assert(
+      fc.property(
+        fc.nat({ max: 300 }),
+        fc.integer({ min: 1, max: 300 }),
+        fc.nat({ max: 2 }),
+        (way, round, empty) => {
+          const listing = (page: number) => {
+            const at = Math.floor(page / (empty + 1))
+            if (page % (empty + 1) !== 0) return []
+            return at < way ? [`way ${at}`] : [`round ${(at - way) % round}`, 'x']
+          }
+          // The end of the circle shows what has happened since.
+          const news = (page: number) =>
+            Number(Math.floor(page / (empty + 1) - way) % round === round - 1 && round > 1)
+          const { end, pages } = readPages(listing, news)
+          expect(end).toBe('page_repeated')
+          expect(pages).toBeLessThanOrEqual((14 * Math.max(way + 1, round) + 14) * (empty + 1))
+        },
+      ),
+    )
+  })
+
+  it.each<[string, (page: number) => readonly string[]]>([
+    ['thousands of small pages', (page) => [`e${page}`]],
+    ['pages that are shown four times each', (page) => [`e${Math.floor(page / 4)}`, 'x']],
+    ['pages that overlap', (page) => [`e${page}`, `e${page + 1}`, `e${page + 2}`]],
+    ['a flood of one event', () => ['e', 'e']],
+  ])('reads on over %s', (_, beginningOf) => {
+    expect(readPages(beginningOf).end).toBe('still going')
+  })
+
+  it('reads on over pages that begin alike and have news', () => {
+    expect(
+      readPages(
+        () => ['a', 'b'],
+        () => 1,
+      ).end,
+    ).toBe('still going')
+  })
+
   it('finds every cycle of cursors, within three times the pages before and in it', () => {
     fc.assert(
       fc.property(fc.nat({ max: 300 }), fc.integer({ min: 1, max: 300 }), (way, round) => {

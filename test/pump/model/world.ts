@@ -37,6 +37,14 @@ interface Place {
   readonly kind: string
 }
 
+interface Answered {
+  readonly events: readonly Entry[]
+  readonly more: boolean
+  readonly next: Cursor | null
+}
+
+/** A cache on the way, which heeds no request for a fresh answer, keeps one for so long. */
+const cachedForMs = 1_200_000
 const turnMs = 5 * 3_600_000
 
 /** A model of the API: entries that appear at their time, listed in some order, paged by some kind of cursor. */
@@ -52,6 +60,7 @@ export class World {
   readonly #emptyFrom = new Map<Cursor, number>()
   /** The end of the page before the one that a cursor opens. */
   readonly #ends = new Map<Cursor, OwnIds>()
+  readonly #cached = new Map<string, Answered & { readonly madeAtMs: number }>()
   #wrong: WrongDates | undefined
   #connection = {}
   readonly #noted = new Map<string, Noted>()
@@ -98,9 +107,11 @@ export class World {
     const today = dayOf(this.now() + (this.#wrong?.refuses === true ? this.#wrong.byMs : 0))
     const isOutside = day > today || day < firstReadable(today, this.options.listedDays)
     if (isOutside || trouble === 'window error') throw this.#refusal('refuse', 'window_closed')
-    const { events, more, next } = this.#page(zone.id, day, cursor, trouble)
+    const { events, more, next, ageMs } = this.#throughCache(`${zone.id} ${day} ${cursor}`, trouble, () =>
+      this.#page(zone.id, day, cursor, trouble),
+    )
     for (const entry of events) this.noted(zone.id, day).listedAtMs.set(lineOf(identityOf(entry)), this.now())
-    const date = this.#date()
+    const date = ageMs > 0 ? undefined : this.#date()
     const before = cursor === null ? undefined : this.#ends.get(cursor)
     const { identities, end } = identitiesOf(events.map(jsonOf), before)
     if (next !== null) this.#ends.set(next, end())
@@ -109,9 +120,22 @@ export class World {
       content: () => ({ events: listed, more, next }),
       bytes: 100,
       requestedAt,
+      ...(ageMs > 0 && { ageMs }),
       ...(date !== undefined && { clockOffsetMs: date - this.#clock.hostMs, connection: this.#connection }),
       release: () => undefined,
     }
+  }
+
+  /** With the age as the client reads it. */
+  #throughCache(url: string, trouble: Trouble | undefined, answer: () => Answered) {
+    if (trouble !== 'cached') return { ...answer(), ageMs: 0 }
+    const kept = this.#cached.get(url)
+    const seconds = kept === undefined ? Infinity : Math.floor((this.now() - kept.madeAtMs) / 1000)
+    if (kept !== undefined && seconds > 0 && seconds * 1000 <= cachedForMs)
+      return { ...kept, ageMs: (seconds + 1) * 1000 }
+    const made = { ...answer(), madeAtMs: this.now() }
+    this.#cached.set(url, made)
+    return { ...made, ageMs: 0 }
   }
 
   #fail(trouble: Trouble | undefined): void {
@@ -155,12 +179,7 @@ export class World {
     return this.now() + this.#random.pick([-1, 1]) * this.#random.between(60_000, 3 * 86_400_000)
   }
 
-  #page(
-    zone: number,
-    day: Day,
-    cursor: Cursor | null,
-    trouble: Trouble | undefined,
-  ): { events: readonly Entry[]; more: boolean; next: Cursor | null } {
+  #page(zone: number, day: Day, cursor: Cursor | null, trouble: Trouble | undefined): Answered {
     const place = this.#open(zone, day, cursor)
     const { listing, start } = place
     const onPages = this.#shrinksTo(true, zone)
@@ -169,11 +188,17 @@ export class World {
     const end = start + this.options.pageSize
     const issue = (at: number) => this.#issue(zone, day, place, at)
     if (trouble === 'cursor repeated')
-      return { events: listing.slice(0, 2), more: true, next: this.#fixed(day, 'same') }
+      return { events: listing.slice(0, 2), more: true, next: this.#fixed(day, 'x|same') }
     if (trouble === 'cursor cycle') {
       const [, , , again] = cursor?.split('|') ?? []
-      const next = this.#fixed(day, `cycle${(Number(again?.slice(5) ?? 0) + 1) % 5}`)
+      const next = this.#fixed(day, `x|cycle${(Number(again?.slice(5) ?? 0) + 1) % 5}`)
       return { events: listing.slice(0, 2), more: true, next }
+    }
+    if (trouble === 'circle' && listing.length > 0) {
+      // A real scan of it goes on until its pages have come again some times.
+      const isLast = end >= listing.length
+      const next = isLast ? this.#fixed(day, `${place.kind}||${this.requests}`, zone) : issue(end)
+      return { events: pageUntil(end), more: true, next }
     }
     if (trouble === 'no cursor') return { events: pageUntil(end), more: true, next: null }
     if (trouble === 'endless') {
@@ -235,8 +260,8 @@ export class World {
     return cursor
   }
 
-  #fixed(day: Day, name: string): Cursor {
-    const cursor = `${day}|0|x|${name}` as Cursor
+  #fixed(day: Day, name: string, zone = 0): Cursor {
+    const cursor = `${day}|${zone}|${name}` as Cursor
     this.#issuedAt.set(cursor, this.now())
     return cursor
   }

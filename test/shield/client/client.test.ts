@@ -35,6 +35,8 @@ describe('a request', () => {
       accept: 'application/json',
       'accept-encoding': 'gzip, br, zstd',
       'user-agent': 'shieldlog/1.2.3',
+      'cache-control': 'no-cache, no-store',
+      pragma: 'no-cache',
     })
     expect(named(api.internalEvents, 'ApiAnswered')).toMatchObject([
       { account: 'main', operation: 'event_logs', outcome: 'ok' },
@@ -291,6 +293,66 @@ test('the clock of the API is set by each answer, also by errors', async () => {
   const details = { serverDate: Date.parse(past) }
   await expect(api.client.send(call, never)).rejects.toMatchObject({ code: 'window_closed', details })
   expect(named(api.internalEvents, 'ClockSkewMeasured').length).toBe(3)
+})
+
+describe('an answer from a cache', () => {
+  const poll = { ...call, page: { ...firstPage, known: '' } }
+  const hourAgo = { date: new Date(Date.now() - 3_600_000).toUTCString() }
+
+  it('has an age, and its Date is no time', async () => {
+    const headers = { ...hourAgo, age: '90', via: '1.1 squid', 'x-cache': 'HIT', server: 'edge' }
+    const api = await answering(answer(200, emptyPage, headers), good)
+    const answered = await api.client.send(poll, never)
+    expect([answered.ageMs, answered.clockOffsetMs]).toEqual([91_000, undefined])
+    expect(named(api.internalEvents, 'ClockSkewMeasured')).toEqual([])
+    const by = 'via: 1.1 squid, x-cache: HIT, server: edge'
+    expect(named(api.internalEvents, 'AnswerCached')).toMatchObject([{ zone: 101, ageMs: 91_000, by }])
+    expect((await api.client.send(poll, never)).ageMs).toBeUndefined()
+  })
+
+  it.each([
+    ['0', undefined],
+    ['-1', undefined],
+    ['soon', undefined],
+    ['1.5', undefined],
+    ['1', 2_000],
+    ['9'.repeat(30), 2 ** 31 * 1000 + 1000],
+  ])('tells the age %s', async (age, ageMs) => {
+    const api = await answering(answer(200, emptyPage, { age }))
+    expect((await api.client.send(poll, never)).ageMs).toBe(ageMs)
+  })
+
+  it('is known by its Date too, which does not move, from one that is the same because nothing happened', async () => {
+    const api = await startedApi()
+    const ages = async (...replies: Reply[]) => {
+      const found: unknown[] = []
+      for (const reply of replies) {
+        api.reply(reply)
+        found.push((await api.client.send(poll, never)).ageMs)
+        await api.clock.advance(30_000)
+      }
+      return found
+    }
+    const at = (ms: number) => ({ date: new Date(1_800_000_000_000 + ms).toUTCString() })
+    const still = answer(200, emptyPage, at(0))
+    expect(await ages(still, still, still)).toEqual([undefined, 30_000, 60_000])
+    expect(await ages(answer(200, emptyPage, at(30_000)))).toEqual([undefined])
+    // A server whose clock stands still, and which has news.
+    expect(await ages(answer(200, { ...emptyPage, startToken: 'x' }, at(30_000)))).toEqual([undefined])
+    expect(named(api.internalEvents, 'AnswerCached')).toHaveLength(2)
+  })
+
+  it('ends no day by its Date, and pauses no account by what was left of a limit then', async () => {
+    const closed = { errorResponse: { success: false, errorKey: 'invalid_datetime_window.x' } }
+    const headers = { ...hourAgo, age: '9', ratelimit: '"default";r=0;t=30' }
+    const api = await answering(answer(401, closed, headers), answer(200, emptyPage, headers), good)
+    await expect(api.client.send(poll, never)).rejects.toMatchObject({
+      code: 'window_closed',
+      details: { serverDate: undefined },
+    })
+    await api.client.send(poll, never)
+    await api.client.send(poll, never)
+  })
 })
 
 describe('an answer whose Date contradicts the one before', () => {
