@@ -99,6 +99,8 @@ export type InternalEvent =
   | { name: 'StreamEnded'; stream: Stream; as: 'complete' | 'expired' }
   | { name: 'GapFound'; gap: Gap }
   | { name: 'IdSeenWithOtherTime'; stream: Stream; id: string }
+  /** `time` is the one that is listed now. */
+  | { name: 'TimesChangedPrecision'; stream: Stream; id: string; time: string }
   /** `id` is the own id of one of the events. */
   | { name: 'IdSharedByEvents'; stream: Stream; id: string }
   | { name: 'FileCut'; sink: string; part: string; bytes: number; keptAside: boolean }

@@ -313,6 +313,11 @@ async function identify(
     const sighted = await seen.sight(events, scan)
     const { unseen } = sighted
     tellRepeatedIds(session, unseen)
+    const again = unseen.length === events.length ? seen.seenUnderOtherTime(unseen) : undefined
+    if (again !== undefined) {
+      const { id, time = '' } = again
+      deps.telemetry.emit({ name: 'TimesChangedPrecision', stream, id, time })
+    }
     seen.hold(unseen)
     const at = { cursor, nowMs: now(), tookMs, owed: scan.owed ?? [], isOlder }
     const facts = factsOf(content, at, sighted)

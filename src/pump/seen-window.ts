@@ -7,6 +7,7 @@ import {
   unpackFingerprints,
   untimedMinute,
 } from '../domain/event/seen.ts'
+import { iso } from '../domain/text/time.ts'
 
 /**
  * Room for the whole index of a day of a million events, of which each page of an unordered listing touches hundreds of
@@ -41,6 +42,8 @@ export class SeenWindow implements Disposable {
   readonly #memory: SeenMemory
   /** The one that was needed longest ago comes first. */
   readonly #minutes = new Map<number, FingerprintSet>()
+  /** In a flood, every page is new and of minutes with seen events. */
+  #leftToCompare = 10
   /** Of the events that were read and are not committed yet; never dropped. */
   #held = new FingerprintSet()
 
@@ -86,6 +89,23 @@ export class SeenWindow implements Disposable {
       return isUnseen
     })
     return { unseen, met, metOnceSeen: met + later, listed }
+  }
+
+  /**
+   * Of a page of which nothing is seen: an event that the stream has delivered under another time of the same second, as
+   * where the API lists times with more or fewer digits than before. Looks at three events of some pages, and only where
+   * most events are of minutes with seen ones: an event of a whole second takes ms, its id is tried with every ms around.
+   */
+  seenUnderOtherTime<Each extends Pick<Event, 'id' | 'timeMs'>>(unseen: readonly Each[]): Each | undefined {
+    if (this.#leftToCompare === 0) return undefined
+    const setAt = (timeMs: number) => this.#minutes.get(minuteOf(timeMs))
+    const among = unseen.filter(({ timeMs }) => timeMs !== undefined && (setAt(timeMs)?.size ?? 0) > 0)
+    if (among.length * 2 <= unseen.length) return undefined
+    this.#leftToCompare--
+    const some = new Set([among[0]!, among[among.length >> 1]!, among.at(-1)!])
+    return [...some].find(({ id, timeMs = 0 }) =>
+      timesAround(timeMs).some((ms) => setAt(ms)?.has(fingerprintOf({ id, time: iso(ms) }))),
+    )
   }
 
   /** Of packed fingerprints, by minute, those that the stream has not delivered. */
@@ -156,6 +176,13 @@ export class SeenWindow implements Disposable {
     this.#memory.bytes -= set.bytes
     this.#minutes.delete(minute)
   }
+}
+
+/** The whole seconds around a time; around a whole second, the times that may have been cut or rounded to it. */
+function timesAround(timeMs: number): number[] {
+  const second = Math.floor(timeMs / 1000) * 1000
+  if (second !== timeMs) return [second, second + 1000]
+  return Array.from({ length: 999 }, (_, index) => [timeMs + index + 1, timeMs - index - 1]).flat()
 }
 
 /** Whether one of the sets holds the event, under either form of its id. */

@@ -365,6 +365,14 @@ export const internalEvents: {
     text: () => 'the API gave events with different times the same log id; shieldlog delivers both',
     condition: { by: [], lastsMs: Infinity },
   },
+  TimesChangedPrecision: {
+    level: 'warn',
+    meaning:
+      'The API lists events that were delivered before with times of fewer or more digits, such as whole seconds in place of milliseconds. They are other events then, and each that is listed so is delivered once more. Deduplicate by id. Logged once.',
+    text: ({ time }) =>
+      `the API lists events that were delivered before with times of other precision, such as ${time}; each that it lists so is delivered once more: deduplicate by id`,
+    condition: { by: [], lastsMs: Infinity },
+  },
   IdSharedByEvents: {
     level: 'warn',
     meaning:

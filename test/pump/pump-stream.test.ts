@@ -225,4 +225,31 @@ describe('a pump keeps nothing of a checkpoint in memory', () => {
     expect(await stage.read()).toBeUndefined()
     await stage.store.ledger.take(stream, { id: 'a stranger', schedule: false })
   })
+
+  const timesAt = (offsetMs: number, prefix = 0) =>
+    Array.from({ length: 20 }, (_, number) => eventAt(prefix + number, at(1) + number * 2_000 + offsetMs))
+  it.each([
+    ['are cut to whole seconds', timesAt(789), timesAt(0), true],
+    ['are rounded to whole seconds', timesAt(789), timesAt(1_000), true],
+    ['get milliseconds', timesAt(0), timesAt(123), true],
+    ['are of other events of the same seconds', timesAt(0), timesAt(0, 100), false],
+    ['are of other events of the same minutes', timesAt(789), timesAt(456, 100), false],
+    ['stay as they are', timesAt(789), timesAt(789), false],
+  ])(
+    'tells whether times of delivered events have changed, where they %s',
+    async (_, before, after, isTold) => {
+      const stage = await createStage()
+      for (const events of [before, after]) {
+        stage.script.answer = listingOf(events, 10)
+        await stage.clock.advance(3_600_000)
+        await stage.pump()
+      }
+      const told = stage.internalEvents.find(({ name }) => name === 'TimesChangedPrecision')
+      expect(told).toEqual(
+        isTold
+          ? { name: 'TimesChangedPrecision', stream, id: after[0]!.id, time: after[0]!.time }
+          : undefined,
+      )
+    },
+  )
 })

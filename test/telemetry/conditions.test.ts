@@ -178,12 +178,15 @@ it('repeated ids are told once; log ids that events share once for a zone and da
   const lines = (name: string) => log.lines().filter(({ event }) => event === name)
   for (let number = 0; number < 300; number++) {
     const of = new Date(Date.UTC(2026, 10, 20 + number)).toISOString().slice(0, 10) as Day
-    emit({ name: 'IdSeenWithOtherTime', stream: streamOf(101 + number), id: `evil\n${number}` })
+    const repeated = { stream: streamOf(101 + number), id: `evil\n${number}` }
+    emit({ name: 'IdSeenWithOtherTime', ...repeated })
+    emit({ name: 'TimesChangedPrecision', ...repeated, time: `${of}T12:00:00.000Z` })
     for (const sink of ['archive', 'siem'])
       emit({ name: 'IdSharedByEvents', stream: { ...streamOf(101), sink, day: of }, id: `e~${number}` })
     await clock.advance(24 * 60 * minute)
   }
-  expect([lines('IdSeenWithOtherTime').length, lines('IdSharedByEvents').length]).toEqual([1, 300])
+  const names = ['IdSeenWithOtherTime', 'TimesChangedPrecision', 'IdSharedByEvents']
+  expect(names.map((name) => lines(name).length)).toEqual([1, 1, 300])
   expect(lines('IdSharedByEvents')[0]).toMatchObject({ level: 'warn', zone: 101, id: 'e~0' })
 })
 
