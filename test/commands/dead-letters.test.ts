@@ -17,7 +17,7 @@ const hostile = '400\n\u001B[2Jgone \u202Ebad'
 
 function letter(id: string, more: Partial<DeadLetter> = {}): DeadLetter {
   const entry = { logId: id, timestamp: at, log: '{"a":1}', labels: { status: 'Blocked', note: '\u001B[2J' } }
-  const event = JSON.stringify(entry)
+  const event = JSON.stringify(entry).replace('{"logId"', '{"more":12345678901234567890,"logId"')
   return { zone: 101, day, sink: 'siem', id, reason: 'refused', answer: 'no', at, event, ...more }
 }
 
@@ -65,7 +65,8 @@ test('list prints a table and show whole events as YAML, with control characters
   expect(stdout).toMatch(/\n\nsiem: 2 refused, 1 too_large\narchive: 1 unmappable\n$/)
   const shown = await tell('show', '--id', 'a,1', '--id', 'c')
   const [first, second] = (parse(shown.stdout) as { deadLetters: readonly object[] }).deadLetters
-  expect(first).toMatchObject({ id: 'a,1', reason: 'refused', answer: hostile, event: { action: 'Blocked' } })
+  const event = { action: 'Blocked', other: { more: '12345678901234567890' } }
+  expect(first).toMatchObject({ id: 'a,1', reason: 'refused', answer: hostile, event })
   expect(second).toMatchObject({ problem: expect.stringContaining('a stored event is damaged') as string })
   for (const text of [stdout, shown.stdout, (await tell('list', '--json')).stdout])
     expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u)
@@ -81,7 +82,9 @@ test('list --json has no events; show --json has them, and export prints each on
     deadLetters: [first, second],
     counts: [count('refused'), count('too_large')],
   })
-  const exported = lines((await tell('export')).stdout).map((line) => JSON.parse(line) as unknown)
+  const text = lines((await tell('export')).stdout)
+  expect(text[0]).toContain('"other":{"more":12345678901234567890')
+  const exported = text.map((line) => JSON.parse(line) as unknown)
   expect(exported).toMatchObject([
     { ...first, event: { v: 1, id: 'a,1', action: 'Blocked', log: { a: 1 } } },
     second,

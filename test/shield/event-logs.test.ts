@@ -88,6 +88,7 @@ describe('a page', () => {
     [{ logs, hasMoreData: true, continuationToken: '' }, true, null],
     [{ logs, hasMoreData: true }, true, null],
     [{ logs, hasMoreData: true, continuationToken: 't', startToken: 's' }, true, 't'],
+    ['{"logs":[],"hasMoreData":true,"continuationToken":12345678901234567890}', true, '12345678901234567890'],
     [{ ...emptyPage, errorResponse: { success: false, message: null, errorKey: '' } }, false, null],
   ])('%j', async (body, more, next) => {
     const { api, read } = await scripted()
@@ -95,10 +96,25 @@ describe('a page', () => {
       api.reply(answer(status, body))
       const page = await read()
       expect(page.content()).toMatchObject({ more, next })
-      expect(page.bytes).toBe(JSON.stringify(body).length)
+      expect(page.bytes).toBe((typeof body === 'string' ? body : JSON.stringify(body)).length)
       page.release()
     }
     expect(api.budget.heldBytes).toBe(0)
+  })
+
+  it('has entries with the numbers that were received', async () => {
+    const { api, read } = await scripted()
+    const entries = ['1795894059759000000,"a":1e400', '1795894059759000001,"a":-0']
+    const logs = entries.map((of) => `{"logId":${of},"timestamp":1795894059759,"labels":{"n":1.0}}`)
+    api.reply(answer(200, `{"logs":[${logs.join(',')}],"hasMoreData":false}`))
+    const page = await read()
+    const { events } = page.content()
+    page.release()
+    expect(events.map(({ id }) => id)).toEqual(['1795894059759000000', '1795894059759000001'])
+    expect(events.map(({ other, labels }) => JSON.stringify([other, labels]))).toEqual([
+      '[{"a":1e400},{"n":1.0}]',
+      '[{"a":-0},{"n":1.0}]',
+    ])
   })
 
   it.each([
