@@ -1,19 +1,23 @@
 import { Failure, isFailure } from '../../domain/failure.ts'
 import type { Clock, Telemetry } from '../../ports/process.ts'
 import { nameOf, type RedisServers } from '../../domain/redis-servers.ts'
-import { connectRedis, type RedisClient } from '../../redis/connection.ts'
+import { connectRedis, onConnected, type RedisClient } from '../../redis/connection.ts'
 import { isAbsence, isRefusal, redisFailure } from '../../redis/redis-failure.ts'
 
 /** How long a call waits for a connection. */
 const patienceMs = 2_500
 const pauseMs = 50
+/** How often the eviction policy is looked at again; sooner while it is a wrong one. */
+const lookEveryMs = 60_000
+const lookSoonMs = 5_000
 
 export type Link = ReturnType<typeof createLink>
 
 /**
  * One client. Each call ends within seconds, whatever the server does: with its result or with a Failure. A call whose
  * answer was lost is sent again, so it must be safe to repeat. Nothing is sent after a call has ended; a server that
- * hung may still execute what is in its buffers.
+ * hung may still execute what is in its buffers. Refuses all calls while a server would evict what is stored: a
+ * replica that was promoted, or a change of settings, may bring another policy than the one at the opening.
  */
 export function createLink(servers: RedisServers, clock: Clock) {
   const name = nameOf(servers)
@@ -23,6 +27,9 @@ export function createLink(servers: RedisServers, clock: Clock) {
   let lastError: Error | undefined
   /** Aborts when the connection is ready, and when it was refused. */
   let changing = new AbortController()
+  /** The policy of a server that would evict what is stored. */
+  let evicting: string | undefined
+  let lookedAtMs = clock.monotonic()
   const wake = (): void => {
     changing.abort()
     changing = new AbortController()
@@ -44,6 +51,7 @@ export function createLink(servers: RedisServers, clock: Clock) {
     }
     const made = connectRedis(servers, { manner: 'strict', name: servers.keyPrefix }, fail)
     made.on('node error', fail)
+    onConnected(made, () => void (lookedAtMs = -Infinity))
     made.on('ready', () => {
       lastError = undefined
       wake()
@@ -51,6 +59,16 @@ export function createLink(servers: RedisServers, clock: Clock) {
     return made
   }
   let client = connect()
+
+  /** Calls do not wait for it. A server that does not answer leaves what is known. */
+  function look(): void {
+    if (clock.monotonic() - lookedAtMs < (evicting === undefined ? lookEveryMs : lookSoonMs)) return
+    lookedAtMs = clock.monotonic()
+    infosOf(client).then(
+      (infos) => void (evicting = infos.map(policyIn).find(evicts)),
+      () => undefined,
+    )
+  }
 
   return {
     /** For people, without secrets. */
@@ -60,6 +78,8 @@ export function createLink(servers: RedisServers, clock: Clock) {
       const before = lastError
       for (;;) {
         try {
+          look()
+          if (evicting !== undefined) throw evictionRefused(name, evicting)
           if (!closed.aborted) return await work(client)
         } catch (error) {
           // The cause of an earlier refusal may have been fixed: one more try decides.
@@ -84,6 +104,24 @@ function isAboutDatabase(error?: Error & { readonly command?: { readonly name?: 
   return error?.command?.name === 'select'
 }
 
+function infosOf(client: RedisClient): Promise<readonly string[]> {
+  const servers = 'nodes' in client ? client.nodes('master') : [client]
+  return Promise.all(servers.map((server) => server.info()))
+}
+
+function toldIn(info: string, figure: string): string | undefined {
+  return new RegExp(`^${figure}:(.*?)\\r?$`, 'm').exec(info)?.[1]
+}
+
+const policyIn = (info: string) => toldIn(info, 'maxmemory_policy')
+const evicts = (policy: string | undefined): policy is string => (policy ?? 'noeviction') !== 'noeviction'
+
+function evictionRefused(name: string, policy: string): Failure {
+  const text = `the store (${name}) would delete progress when its memory is full (its eviction policy is ${policy})`
+  const remedy = 'set maxmemory-policy noeviction there, as in `CONFIG SET maxmemory-policy noeviction`'
+  return new Failure('stop', 'store_refuses', `${text}: ${remedy}`)
+}
+
 const olderThan62 = /^(?:[0-5]\.|6\.[01]\.)/
 
 /**
@@ -98,9 +136,7 @@ export async function checkServers(
   const refuse = (text: string, remedy: string) => {
     throw new Failure('stop', 'store_refuses', `the store (${link.name}) ${text}: ${remedy}`)
   }
-  const asked = link.run((client) =>
-    Promise.all(('nodes' in client ? client.nodes('master') : [client]).map((server) => server.info())),
-  )
+  const asked = link.run(infosOf)
   // A user without the right to ask is like a server that reports nothing.
   const texts = await asked.catch((error: unknown) => {
     if (isFailure(error) && error.kind === 'stop') return ['']
@@ -108,21 +144,16 @@ export async function checkServers(
   })
   const warnings = new Set<string>()
   for (const text of texts) {
-    const told = (figure: string) => new RegExp(`^${figure}:(.*?)\\r?$`, 'm').exec(text)?.[1]
-    const [version = '', policy] = [told('redis_version'), told('maxmemory_policy')]
+    const [version = '', policy] = [toldIn(text, 'redis_version'), policyIn(text)]
     if (olderThan62.test(version)) refuse(`is version ${version}`, 'use 6.2 or later')
+    if (evicts(policy)) throw evictionRefused(link.name, policy)
     if (policy === undefined)
       warnings.add(
         'does not report its eviction policy; make sure that it is noeviction, or progress can be lost',
       )
-    else if (policy !== 'noeviction')
-      refuse(
-        `would delete progress when its memory is full (its eviction policy is ${policy})`,
-        'set maxmemory-policy noeviction there, as in `CONFIG SET maxmemory-policy noeviction`',
-      )
-    if (told('cluster_enabled') === '1' && topology !== 'cluster')
+    if (toldIn(text, 'cluster_enabled') === '1' && topology !== 'cluster')
       refuse('is a node of a cluster', 'list its nodes under state.redis.cluster')
-    if (told('aof_enabled') === '0')
+    if (toldIn(text, 'aof_enabled') === '0')
       warnings.add('keeps no append-only file; set appendonly yes, or a restart can lose progress')
   }
   for (const text of warnings)

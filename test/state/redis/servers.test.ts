@@ -35,6 +35,32 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
     },
   )
 
+  it('is refused once it has another eviction policy, seen within a minute and after a reconnect, until it is right', async () => {
+    let aheadMs = 0
+    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + aheadMs }
+    const name = 'policy'
+    const store = await openAt(stateAt(server.url, { keyPrefix: name }), { clock })
+    const beat = () => store.ledger.heartbeat(holder).catch((error: unknown) => error)
+    const setPolicy = (policy: string) => client.config('SET', 'maxmemory-policy', policy)
+    const changes = [
+      () => void (aheadMs += 60_000),
+      async () => {
+        const list = String(await client.client('LIST'))
+        const ids = list.split('\n').filter((line) => line.includes(`name=${name} `))
+        for (const line of ids) await client.client('KILL', 'ID', /id=(\d+)/.exec(line)![1]!)
+      },
+    ]
+    for (const change of changes) {
+      await setPolicy('allkeys-random')
+      await change()
+      await expect.poll(beat).toMatchObject(refused(/eviction policy is allkeys-random/))
+      expect(await store.ledger.take(stream, holder).catch(String)).toContain('noeviction')
+      await setPolicy('noeviction')
+      aheadMs += 5_000
+      await expect.poll(beat).toBeUndefined()
+    }
+  })
+
   it('causes a warning if it would lose data at a restart, and not otherwise', async () => {
     const telemetry = createTold()
     await openAt(stateAt(server.url), { telemetry })
