@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setImmediate as afterThisTurn } from 'node:timers'
 import { setImmediate } from 'node:timers/promises'
@@ -34,6 +34,8 @@ export function databaseOn(handle: DatabaseSync, path = 'memory', tries = 1, fil
   /** Whether commits wait for the disk; most in a row are of one kind. */
   let synchronous = ''
   let isClosed = false
+  /** The log and its index, which stay the same files as long as this connection is open. */
+  let logs: readonly { readonly place: string; readonly at: string | undefined }[] = []
 
   /** A prepared statement, for use inside of work. It gives rows as lists of their columns. */
   function prepare(sql: string): StatementSync {
@@ -45,8 +47,21 @@ export function databaseOn(handle: DatabaseSync, path = 'memory', tries = 1, fil
     return statement
   }
 
+  /** Nobody would read what is written to a file that was removed or replaced under the open connection. */
+  function refuseReplaced(): void {
+    if (fileAt(path) !== file) {
+      const text = `the store ${path} was moved or removed while in use`
+      throw refusal(`${text}: put it back, or stop this process and start it again`)
+    }
+    const lost = logs.find(({ place, at }) => fileAt(place) !== at)
+    if (lost === undefined) return
+    const text = `${lost.place}, which the store ${path} needs, was removed or replaced while in use`
+    throw refusal(`${text}: stop this process, which writes what it holds to the store, and start it again`)
+  }
+
   function transaction<T>(begin: string, work: () => T): T {
     if (isClosed) throw new Failure('retry', 'store_unavailable', `the store ${path} is closed`)
+    if (file !== undefined) refuseReplaced()
     handle.exec(begin)
     try {
       const result = work()
@@ -64,11 +79,6 @@ export function databaseOn(handle: DatabaseSync, path = 'memory', tries = 1, fil
     waiting = []
     try {
       const results = await attempt(path, tries, () => {
-        // Nobody would read what is committed to a file that was removed or replaced under the open connection.
-        if (!isClosed && fileAt(path) !== file) {
-          const text = `the store ${path} was moved or removed while in use`
-          throw refusal(`${text}: put it back, or stop this process and start it again`)
-        }
         const level = group.every(({ loosely }) => loosely) ? 'NORMAL' : 'FULL'
         if (level !== synchronous && !isClosed) handle.exec(`PRAGMA synchronous = ${level}`)
         synchronous = level
@@ -132,6 +142,7 @@ export function databaseOn(handle: DatabaseSync, path = 'memory', tries = 1, fil
       await read(isStore)
       if (file !== undefined) await attempt(path, tries, useLog)
       await write(() => isStore() || handle.exec(layout))
+      if (file !== undefined) logs = logsOf(path).map((place) => ({ place, at: fileAt(place) }))
     },
     /** May be called twice. */
     [Symbol.dispose](): void {
@@ -139,6 +150,11 @@ export function databaseOn(handle: DatabaseSync, path = 'memory', tries = 1, fil
       isClosed = true
     },
   }
+}
+
+/** SQLite names them after the file that a link leads to. */
+export function logsOf(path: string): readonly string[] {
+  return ['-wal', '-shm'].map((end) => realpathSync(path) + end)
 }
 
 /** Device and number of a file; undefined where there is none. */
@@ -189,7 +205,7 @@ PRAGMA application_id = ${applicationId};
 PRAGMA user_version = ${schemaNumber};
 `
 
-function refusal(text: string): Failure {
+export function refusal(text: string): Failure {
   return new Failure('stop', 'store_refuses', text)
 }
 

@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import type { Clock, ScheduleLock } from '../../ports/process.ts'
 import { lockExclusively } from '../../sqlite/exclusive-lock.ts'
-import { isBusy, storeFailure } from './database.ts'
+import { isBusy, logsOf, refusal, storeFailure } from './database.ts'
 import { prepareStateFile, unwritable } from './state-file.ts'
 
 /** A process that only reads the holder locks the file for less than this. */
@@ -14,9 +14,8 @@ const busyTimeoutMs = 50
  * hosts that share a file system without working locks.
  */
 export function createScheduleLock(store: string, clock: Clock): ScheduleLock {
-  // A link to the store must lead to the same lock.
-  const path = `${existsSync(store) ? realpathSync(store) : store}.lock`
-  const textPath = `${path}.holder`
+  const path = lockOf(store)
+  const textPath = holderOf(path)
   /** Releases the lock; undefined while this process does not hold it. */
   let held: (() => void) | undefined
   return {
@@ -46,6 +45,22 @@ export function createScheduleLock(store: string, clock: Clock): ScheduleLock {
       held = undefined
     },
   }
+}
+
+/** A link to the store must lead to the same lock. */
+const lockOf = (store: string) => `${existsSync(store) ? realpathSync(store) : store}.lock`
+const holderOf = (lock: string) => `${lock}.holder`
+
+/**
+ * Who has the lock has the store open, and most of what it stored last may be in the log: another connection would begin
+ * a new one, and find an older store, or none. Throws `store_refuses` where the log is missing.
+ */
+export function refuseWithoutLog(store: string): void {
+  const lost = logsOf(store).find((place) => !existsSync(place))
+  const lock = lockOf(store)
+  if (lost === undefined || !isLocked(lock)) return
+  const text = `${lost}, which the store ${store} needs, was removed while ${readText(holderOf(lock))} uses it`
+  throw refusal(`${text}: stop that process, which writes what it holds to the store, and start it again`)
 }
 
 /** Undefined when another connection has the lock. */

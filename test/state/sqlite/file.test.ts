@@ -1,10 +1,21 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { openDatabase, schemaNumber } from '../../../src/state/sqlite/database.ts'
+import { createScheduleLock } from '../../../src/state/sqlite/schedule-lock.ts'
 import { probeStateFile } from '../../../src/state/sqlite/state-file.ts'
 import { openSqliteStore, type SqliteStoreOptions } from '../../setup/stores.ts'
 import { buildCommit, buildHolder, buildStream, packed } from '../../contract/checkpoint-store/builders.ts'
@@ -103,6 +114,47 @@ describe('the file of a store', () => {
     await expect(store.ledger.heartbeat(holder)).rejects.toMatchObject(refusal(/moved or removed/))
     renameSync(`${path}.old`, path)
     await store.ledger.take(stream, holder)
+    await store.close()
+  })
+
+  it.each([
+    ['its log is', ['-wal']],
+    ['the index of its log is', ['-shm']],
+    ['both are', ['-wal', '-shm']],
+  ])(
+    'is neither written nor read after %s removed, by others neither; its close saves it',
+    async (_, ends) => {
+      const path = join(temporaryFolder(), 'store.db')
+      const linked = join(temporaryFolder(), 'linked.db')
+      symlinkSync(path, linked)
+      const clock = createFakeClock()
+      const store = await openAt(path)
+      const lock = createScheduleLock(path, clock)
+      await lock.acquire()
+      const { fence } = await store.ledger.take(stream, holder)
+      await store.ledger.commit(buildCommit(stream, fence, 0))
+      for (const end of ends) rmSync(path + end)
+      const lost = refusal(/-(wal|shm), which the store .*stop this process, which writes/)
+      await expect(store.ledger.heartbeat(holder)).rejects.toMatchObject(lost)
+      await expect(store.ledger.read(stream)).rejects.toMatchObject(lost)
+      for (const place of [path, linked])
+        await expect(openAt(place, { create: false })).rejects.toMatchObject(
+          refusal(/removed while process \d+ on host .* stop that process/),
+        )
+      await lock.release()
+      await store.close()
+      const again = await openAt(linked, { create: false })
+      expect(await again.ledger.read(stream)).toMatchObject({ commit: 1 })
+      await again.close()
+    },
+  )
+
+  it('is not written once another log has the place of its own', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    const store = await openAt(path)
+    writeFileSync(`${path}-new`, readFileSync(`${path}-wal`))
+    renameSync(`${path}-new`, `${path}-wal`)
+    await expect(store.ledger.heartbeat(holder)).rejects.toMatchObject(refusal(/-wal, .* or replaced/))
     await store.close()
   })
 
