@@ -52,6 +52,8 @@ export class Reading {
   readonly asked = new Set<string>()
   /** Values with templates as they are written, by path. */
   readonly templates = new Map<string, string>()
+  /** Addresses in which a file is inserted, by path. */
+  readonly secretUrls = new Map<string, Secret>()
   /** Why a value that the command does not use could not be read, by path. */
   readonly unresolved = new Map<string, string>()
   /** Where the file holds a secret as plain text. */
@@ -283,6 +285,8 @@ export class Reading {
       const read = () => expand(written, this)
       text = this.#tried(path, read, () => (isAddress ? `${scheme}${unresolvedHost}` : undefined))
       this.templates.set(at, written)
+      if (isUrl && text !== undefined && written.includes('${file:'))
+        this.secretUrls.set(at, new Secret(text, () => webAddress(read()), at))
     }
     if (text === undefined) return undefined
     if (kind === 'path' && text !== '') return resolve(this.cwd, text)
@@ -322,6 +326,12 @@ export class Reading {
       return value
     }
   }
+}
+
+/** Throws for a text that no request can be sent to. */
+function webAddress(text: string): string {
+  if (/^https?:$/.test(new URL(text).protocol)) return text
+  throw new ExpandError('is no address of a web server', 'write one that begins with https://')
 }
 
 /** Each secret with the setting of its file. */

@@ -37,6 +37,10 @@ export function resolveConfig(settings: ConfigFile, reading: Reading): Config {
     ...settings,
     accounts,
     zones: accounts.flatMap((account) => account.zones),
+    sinks: settings.sinks.map((sink, index) => {
+      const secretUrl = reading.secretUrls.get(pathText(['sinks', index, 'url']))
+      return secretUrl === undefined ? sink : { ...sink, secretUrl }
+    }),
     api,
     state: storeOf(settings.state, keepDays, cwd),
     server: { ...server, configured: isPlainObject(given) && Object.keys(given).length > 0 },

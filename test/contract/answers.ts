@@ -41,6 +41,13 @@ const from = (first: number, reply: Reply): Script => {
 const pageStatusOf = (status: number) => (status === 204 ? 200 : status)
 const page = '<!doctype html><title>Log in</title>'
 
+const tellsError = [
+  { error: 'unauthorized' },
+  { errors: ['Forbidden'] },
+  { success: false },
+  { status: 'error', message: 'tenant not found' },
+]
+
 /** A secret whose file has changed since it was read. */
 const rotated = () => new Secret('s3cr3t-of-now', () => 's3cr3t-of-later')
 const isOld = (sent = '') => sent.includes('s3cr3t-of-now')
@@ -49,13 +56,13 @@ const isOld = (sent = '') => sent.includes('s3cr3t-of-now')
 const deliveredTo = (...names: readonly PresetName[]) =>
   Object.fromEntries(names.map((name) => [name, 'delivered' as const]))
 /** Any 2xx acknowledges. */
-const anything = ['loki', 'ndjson', 'json'] as const
+const anything = ['ndjson', 'json'] as const
 
 export const answerRows: readonly AnswerRow[] = [
   {
     answer: '200 with an empty body',
     outcome: 'again',
-    but: deliveredTo(...anything, 'otlp', 'datadog', 'sumologic'),
+    but: deliveredTo(...anything, 'loki', 'otlp', 'datadog', 'sumologic'),
     shipment: always({ status: 200 }),
   },
   {
@@ -63,6 +70,12 @@ export const answerRows: readonly AnswerRow[] = [
     outcome: 'again',
     but: deliveredTo(...anything, 'otlp', 'datadog', 'sumologic'),
     shipment: always({ status: 200, body: {} }),
+  },
+  {
+    answer: '200 with the JSON of another service, such as `{"ok":true}`',
+    outcome: 'again',
+    but: deliveredTo(...anything, 'datadog', 'sumologic'),
+    shipment: always({ status: 200, body: { ok: true } }),
   },
   {
     answer: '200 with a body that is no JSON',
@@ -79,8 +92,21 @@ export const answerRows: readonly AnswerRow[] = [
   {
     answer: '204',
     outcome: 'again',
-    but: deliveredTo(...anything, 'otlp', 'sentinel'),
+    but: deliveredTo(...anything, 'loki', 'otlp', 'sentinel'),
     shipment: always({ status: 204 }),
+  },
+  {
+    answer: 'any 2xx with JSON that tells an error: `error`, `errors`, `"success":false`, `"status":"error"`',
+    outcome: 'again',
+    but: deliveredTo(...anything),
+    shipment: (dialect) => ({
+      script: (ids, index) => ({
+        reply: {
+          status: pageStatusOf(dialect.taken(ids).status),
+          body: tellsError[index % tellsError.length]!,
+        },
+      }),
+    }),
   },
   {
     answer: 'any 2xx with a page of HTML (`Content-Type: text/html` and a body)',
@@ -111,6 +137,45 @@ export const answerRows: readonly AnswerRow[] = [
     outcome: 'lost',
     only: ['otlp', 'axiom'],
     shipment: (dialect) => ({ script: (ids) => dialect.fewer!(ids) }),
+  },
+  {
+    answer: 'a success that counts other events than were sent',
+    outcome: 'again',
+    only: ['axiom'],
+    shipment: () => ({
+      script: (ids, index) => ({
+        reply: { status: 200, body: { ingested: [0, ids.length - 1, ids.length + 1][index % 3], failed: 0 } },
+      }),
+    }),
+  },
+  {
+    answer: 'a success whose body has more than 4 MiB, to more than a few events',
+    outcome: 'halved',
+    only: ['elasticsearch', 'splunk-hec', 'otlp', 'axiom'],
+    shipment: () => ({
+      script: (ids) =>
+        ids.length > 3 ? { reply: { status: 200, body: { long: 'x'.repeat(4_200_000) } } } : undefined,
+    }),
+  },
+  {
+    answer: 'an error of the cluster for each event: too many shards, no write index, a write block',
+    outcome: 'stops',
+    only: ['elasticsearch'],
+    shipment: (dialect) => ({ script: (ids) => ({ reply: dialect.brokenEach!(ids) }) }),
+  },
+  {
+    answer: '400 because of the age of one event of the body, which `batch.maxAgeHours` allows',
+    outcome: 'refused',
+    only: ['loki'],
+    shipment: () => ({
+      script: (ids) =>
+        ids.includes('event-3')
+          ? {
+              reply: { status: 400, body: "entry for stream '{…}' has timestamp too old: 2025-11-14" },
+              stored: ids.filter((id) => id !== 'event-3'),
+            }
+          : undefined,
+    }),
   },
   {
     answer: '400 because of one event of the body',
@@ -153,6 +218,13 @@ export const answerRows: readonly AnswerRow[] = [
   },
   { answer: '500 to everything', outcome: 'again', shipment: always({ status: 500 }) },
   { answer: '503', outcome: 'again', shipment: always({ status: 503 }) },
+  {
+    answer: 'another 5xx, as of a proxy: 501, 505, 507, 520 to 530',
+    outcome: 'again',
+    shipment: () => ({
+      script: (_ids, index) => ({ reply: { status: [522, 501, 507, 520, 529, 530, 505][index % 7]! } }),
+    }),
+  },
   {
     answer: 'a redirect',
     outcome: 'stops',

@@ -33,6 +33,8 @@ export interface Dialect {
   unauthorised: Reply
   /** A success that refuses the credentials for each of these events. */
   unauthorisedEach?(ids: readonly string[]): Reply
+  /** A success that tells the same error of the destination for each of these events. */
+  brokenEach?(ids: readonly string[]): Reply
   /** Answers requests of another kind, such as those for tokens. */
   other?(got: Got): Reply
 }
@@ -69,6 +71,8 @@ export interface Shipment {
   readonly secret?: Secret
   /** In place of the 40. */
   readonly events?: readonly Event[]
+  /** A success that tells the same error of the destination for each of these events. */
+  brokenEach?(ids: readonly string[]): Reply
   /** Answers requests of another kind, in place of the dialect. */
   readonly other?: (got: Got) => Reply
   /** Deliveries at most. */

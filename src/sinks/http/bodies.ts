@@ -95,10 +95,12 @@ function sendable(
   settled: Settled,
 ): Piece | undefined {
   const { maxEventBytes = Infinity, maxAgeHours = Infinity } = limits
-  const refuse = (reason: 'too_old' | 'too_large', limit: string): undefined =>
+  const refuse = (reason: 'too_old' | 'too_large' | 'unmappable', limit: string): undefined =>
     settled.refuse(event, reason, `not sent: ${limit}`)
   if (event.timeMs !== undefined && nowMs - event.timeMs > maxAgeHours * 3_600_000)
     return refuse('too_old', `older than batch.maxAgeHours (${maxAgeHours})`)
+  if (event.timeMs === undefined && preset.needsTime === true)
+    return refuse('unmappable', 'it has no time, and the destination stores none without one')
   const line = lineOf(event, format, settled.refusals)
   if (line === undefined) return undefined
   const piece = pieceOf(event, preset.piece(event, line), preset.layout)

@@ -3,7 +3,7 @@ import { Failure, isFailure } from '../../domain/failure.ts'
 import { orAborted } from '../../domain/promises.ts'
 import { headerValueError } from '../../domain/text/http-rules.ts'
 import type { SinkCheck } from '../../ports/delivery.ts'
-import type { Answer } from '../../transport/exchange.ts'
+import { type Answer, isSuccess } from '../../transport/exchange.ts'
 import { backoff, backoffMs, createTries, maxRestMs } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
 import { createExchanges, notBefore, textOf } from './exchanges.ts'
@@ -22,6 +22,7 @@ import {
   type Stop,
   type Verdict,
 } from './protocol/preset.ts'
+import { createPreset } from './presets/registry.ts'
 import { createReceipts, type Waiting } from './receipts.ts'
 import { createSecrets } from './secrets.ts'
 
@@ -56,10 +57,13 @@ interface Answered {
 }
 
 /** The requests of one sink. Throws Failure (stop) for an invalid proxy address. */
-export function createRequests(settings: HttpSinkConfig, preset: Preset, deps: HttpSinkDeps) {
-  const { name, compression, tls, timeoutSeconds } = settings
+export function createRequests(settings: HttpSinkConfig, given: Preset, deps: HttpSinkDeps) {
+  const { name, compression, tls, timeoutSeconds, secretUrl } = settings
   const { clock, telemetry, version, random = Math.random } = deps
-  const url = new URL(preset.url)
+  const url = new URL(given.url)
+  /** Changes with the address, where that is read again. */
+  let preset = given
+  let presetUrl = settings.url
   /** Names the sink and its destination in failures, without secrets. */
   const what = `sink ${name} (${url.origin})`
   const secrets = createSecrets(settings)
@@ -118,19 +122,35 @@ export function createRequests(settings: HttpSinkConfig, preset: Preset, deps: H
 
   /** One try, and a second at once when the refused credentials have changed since they were read. */
   async function attempt(pieces: readonly Piece[], body: Body, signal: AbortSignal): Promise<Answered> {
-    const unsigned = { method: 'POST', url, body: body.bytes } as const
+    const requestTo = (url: string) => ({ method: 'POST', url: new URL(url), body: body.bytes }) as const
+    const { url } = preset
+    const unsigned = requestTo(url)
     const prepared = await withNewSecrets(() => prepareChecked(unsigned, signal))
-    const answered = await post(pieces, body, prepared, signal)
+    const answered = await post(pieces, body, { ...unsigned, headers: prepared.headers }, signal)
     const { answer, verdict } = answered
     const stop = verdict.kind === 'each' ? verdict.stop : verdict
-    if (stop?.kind !== 'stop' || stop.credentials !== true) return answered
-    secrets.reread()
-    const changed = await prepare(unsigned, signal, prepared.credentials)
-    if (JSON.stringify(prepared.headers) === JSON.stringify(changed.headers)) return answered
-    if (verdict.kind !== 'each') return post(pieces, body, changed, signal)
+    if (stop?.kind !== 'stop') return answered
+    reread()
+    // Of an address that holds a secret, a destination may as well say that it does not exist.
+    const isMoved = preset.url !== url
+    if (stop.credentials !== true && !isMoved) return answered
+    const next = requestTo(preset.url)
+    const refused = stop.credentials === true ? prepared.credentials : undefined
+    const changed = await prepare(next, signal, refused)
+    if (!isMoved && JSON.stringify(prepared.headers) === JSON.stringify(changed.headers)) return answered
+    if (verdict.kind !== 'each') return post(pieces, body, { ...next, headers: changed.headers }, signal)
     // Only the events without an outcome are sent again, with the new credentials.
     const { stop: _, ...outcomes } = verdict
     return { answer, verdict: outcomes }
+  }
+
+  /** Reads all secrets again, also those in the address. */
+  function reread(): void {
+    secrets.reread()
+    const next = secretUrl?.reveal()
+    if (next === undefined || next === presetUrl) return
+    presetUrl = next
+    preset = createPreset({ ...settings, url: next }, deps.format)
   }
 
   /** What a person must fix may be a secret in a file that has changed since: then the work is done once more. */
@@ -140,7 +160,7 @@ export function createRequests(settings: HttpSinkConfig, preset: Preset, deps: H
       return await work()
     } catch (error) {
       if (!isFailure(error) || error.kind !== 'stop') throw error
-      secrets.reread()
+      reread()
       if (secrets.generation() === generation) throw error
       return work()
     }
@@ -173,11 +193,11 @@ export function createRequests(settings: HttpSinkConfig, preset: Preset, deps: H
   function post(
     pieces: readonly Piece[],
     body: Body,
-    prepared: Prepared,
+    request: Unsigned & Pick<Prepared, 'headers'>,
     signal: AbortSignal,
   ): Promise<Answered> {
     const headers = {
-      ...prepared.headers,
+      ...request.headers,
       'content-type': preset.mediaType,
       ...(compression === 'none' ? {} : { 'content-encoding': compression }),
       'idempotency-key': body.key,
@@ -189,7 +209,7 @@ export function createRequests(settings: HttpSinkConfig, preset: Preset, deps: H
       if (receipt === undefined || receipts.begin(receipt)) return verdict
       return noAcknowledgement(`acknowledgement id ${receipt} is that of another body, too`)
     }
-    return exchange({ method: 'POST', url, headers, body: body.bytes }, pieces, read, signal)
+    return exchange({ ...request, headers }, pieces, read, signal)
   }
 
   /** A destination that gives no receipts would take the body and make it be sent again: it is checked first. */
@@ -233,7 +253,7 @@ export function createRequests(settings: HttpSinkConfig, preset: Preset, deps: H
     signal: AbortSignal,
   ): Promise<Answered> {
     const readAll = (answer: Answer) => {
-      const verdict = readPage(answer) ?? read(answer)
+      const verdict = readPage(answer) ?? orLess(read(answer), answer, pieces)
       const taken = takenBy(verdict, pieces)
       const bytes = taken.reduce((sum, piece) => sum + piece.bytes, 0)
       return { verdict, bytes, isWhole: taken.length === pieces.length }
@@ -273,6 +293,14 @@ function placeOf(url: URL) {
 const noSuchDestination: Stop = {
   kind: 'stop',
   remedy: 'check url and preset: this is not an answer of such a destination',
+}
+
+/** Where the acknowledgement names each event and is too long to be read, that of fewer events may be short enough. */
+function orLess(verdict: Verdict, { status, unread }: Answer, { length }: readonly Piece[]): Verdict {
+  const isMissing = isSuccess(status) && verdict.kind === 'retry'
+  if (!isMissing || !isFailure(unread, 'page_too_large')) return verdict
+  const said = 'the answer is too long to be read'
+  return length > 1 ? { kind: 'split', reason: 'refused', said } : { ...verdict, said }
 }
 
 /** A secret that was read again may contain characters that are invalid in a header. */

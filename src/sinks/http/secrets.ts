@@ -11,8 +11,9 @@ const secretName = /auth|key|token|secret|cookie|signature|password/i
  * answers. What a preset adds to the address is not secret.
  */
 export function createSecrets(settings: HttpSettings) {
-  const secrets = secretsIn(settings)
-  const inUrl = urlSecrets(settings.url ?? '')
+  const { url = '', secretUrl, ...others } = settings
+  const secrets = secretsIn(others)
+  let inUrl = urlSecrets(url)
   let made: readonly string[] = []
   let generation = 0
   return {
@@ -28,6 +29,9 @@ export function createSecrets(settings: HttpSettings) {
     /** Reads all secrets again. */
     reread(): void {
       for (const secret of secrets) if (secret.reread()) generation++
+      if (secretUrl?.reread() !== true) return
+      generation++
+      inUrl = [...new Set([...urlSecrets(secretUrl.reveal()), ...inUrl])].slice(0, mostMade)
     },
 
     /**

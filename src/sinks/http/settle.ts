@@ -1,9 +1,9 @@
-import type { Refusal, RefusalReason, SkipReason } from '../../domain/event/delivery.ts'
+import type { Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { Failure } from '../../domain/failure.ts'
 import { excerptOf } from './exchanges.ts'
 import type { Piece, Settled } from './bodies.ts'
-import { isTaken } from './protocol/preset.ts'
+import { isTaken, type RefusedFor } from './protocol/preset.ts'
 import type { Requests, Sent } from './requests.ts'
 
 /** The stream of a delivery, and what is known of its sink. */
@@ -164,12 +164,14 @@ export class UnsettledBatch {
     this.#by.settled.take(pieces, receipt)
   }
 
-  #refuse({ event }: Piece, reason: RefusalReason | SkipReason, said: string): void {
-    const answer = this.#by.requests.mask(said)
+  #refuse({ event }: Piece, refusedFor: RefusedFor, said: string): void {
+    const isTooOld = refusedFor === 'too_old'
+    // The destination takes less than `batch.maxAgeHours` says, so nobody knew it before: a person has to be told.
+    const reason = isTooOld ? 'refused' : refusedFor
+    const refusal = { event, reason, answer: this.#by.requests.mask(said) }
     // The age is a property of the event, and no evidence about the sink.
-    if (this.#cause === 'events' || reason === 'too_old')
-      return this.#by.settled.refuse(event, reason, answer)
-    this.#undecided.push({ event, reason, answer })
+    if (this.#cause === 'events' || isTooOld) return void this.#by.settled.refusals.push(refusal)
+    this.#undecided.push(refusal)
     const isDoubtful = this.#by.tally.refusedOne(event) || this.#undecided.length >= doubtAfter
     if (isDoubtful && this.#cause === 'unknown') this.#doubt(samplesAtFirst)
   }

@@ -101,7 +101,9 @@ export const elasticsearch = definePreset({
 /** A bulk request without documents is refused after the credentials were accepted. Not every server tells the rights. */
 async function checkIndex(ask: Ask, base: string, index: string, read: Preset['read']): Promise<SinkCheck> {
   const found = 'accepted the credentials'
-  const empty = { body: '\n', found, refusesEmpty: ({ status }: Answer) => status === 400 }
+  // Of other servers and proxies a 400 has another body.
+  const refusesEmpty = (answer: Answer) => answer.status === 400 && jsonOf(answer).at('error') !== undefined
+  const empty = { body: '\n', found, refusesEmpty }
   await checkByEmptyBatch(ask, empty, read)
   const rights = {
     method: 'POST',
@@ -160,10 +162,20 @@ const stops: Readonly<Record<string, string>> = {
   index_not_found_exception: 'create the index, or allow Elasticsearch to create it with the first document',
   index_closed_exception: 'open the index',
   invalid_index_name_exception: 'check index',
+  routing_missing_exception: 'allow documents without a routing value in the index',
 }
 
 const reasonStops: readonly (readonly [RegExp, string])[] = [
   [/^pipeline with id .* does not exist$/, 'check pipeline'],
+  [
+    /\bmaximum (?:\w+ )?shards open/,
+    'the cluster has as many shards as it may have: delete old indices, or raise cluster.max_shards_per_node',
+  ],
+  [
+    /no write index is defined for alias|has more than one index associated with it/i,
+    'set is_write_index for one index of the alias',
+  ],
+  [/forbids index auto creation/, 'create the index, or set allow_auto_create in its template'],
   // A collection of time series: its own ids would make two documents of an event that arrives twice.
   [
     /^Document ID is not supported/,

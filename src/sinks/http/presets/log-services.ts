@@ -11,6 +11,7 @@ import {
   jsonOf,
   lineLayout,
   noAcknowledgement,
+  readError,
   readStatus,
   type Verdict,
   withTime,
@@ -63,12 +64,20 @@ export const datadog = definePreset({
       async check(ask) {
         if (url !== undefined) return checkAddress(ask)
         const validate = `https://api.${site}/api/v1/validate`
-        await ask({ method: 'GET', url: validate }, ({ status }) => readStatus(status, [200]))
+        await ask(
+          { method: 'GET', url: validate },
+          (answer) => readError(answer) ?? readStatus(answer.status, [200]),
+        )
         return { found: 'accepted the API key' }
       },
     }
   },
 })
+
+/** Of a body without events, after the key was accepted. Other servers and proxies answer 400 with a text or a page. */
+function isRefusal(answer: Answer): boolean {
+  return answer.status === 400 && jsonOf(answer).at() !== undefined
+}
 
 const newrelicHosts = { us: 'log-api.newrelic.com', eu: 'log-api.eu.newrelic.com' } as const
 
@@ -104,7 +113,7 @@ export const newrelic = definePreset({
     check: {
       body: '[{"logs":[]}]',
       found: 'accepted the license key',
-      refusesEmpty: ({ status }) => status === 400,
+      refusesEmpty: isRefusal,
     },
   }),
 })
@@ -186,7 +195,7 @@ export const axiom = definePreset({
     piece: withTime('_time'),
     layout: lineLayout,
     read: readIngest,
-    check: { body: '\n', found: 'accepted the token', refusesEmpty: ({ status }) => status === 400 },
+    check: { body: '\n', found: 'accepted the token', refusesEmpty: isRefusal },
   }),
 })
 
@@ -198,7 +207,10 @@ function readIngest(answer: Answer, events: readonly Event[]): Verdict {
   if (status === 429) return { kind: 'retry', code: 'throttled', ...(retryAtMs > 0 && { retryAtMs }) }
   if (status !== 200) return readStatus(status, [200])
   const json = jsonOf(answer)
-  if (typeof json.at('ingested') !== 'number')
+  const [ingested, failed] = [json.at('ingested'), json.at('failed') ?? 0]
+  if (typeof ingested !== 'number' || typeof failed !== 'number')
     return noAcknowledgement('the answer has no number of ingested events: check url')
-  return acknowledgedBut(json.number('failed'), events, json.text('failures', '0', 'error'))
+  if (ingested + failed !== events.length)
+    return noAcknowledgement(`of ${events.length} events, ${ingested} were ingested and ${failed} failed`)
+  return acknowledgedBut(failed, events, json.text('failures', '0', 'error'))
 }

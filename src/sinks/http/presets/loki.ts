@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { addIssue, httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
-import type { Answer } from '../../../transport/exchange.ts'
-import { below, readStatus, type Verdict } from '../protocol/preset.ts'
+import { type Answer, isSuccess } from '../../../transport/exchange.ts'
+import { below, delivered, noAcknowledgement, readStatus, type Verdict } from '../protocol/preset.ts'
 import { definePreset, limits } from '../protocol/define-preset.ts'
 
 const notALabel = { problem: 'is not a label name', remedy: 'use letters, digits and "_", a letter first' }
@@ -61,7 +61,6 @@ export const loki = definePreset({
     return {
       url: below(url, '/loki/api/v1/push'),
       headers: tenant === undefined ? {} : { 'x-scope-orgid': tenant },
-      // An event without a time gets the time 0, and Loki refuses it as too old.
       piece(event, line) {
         const metadata = structuredMetadata ? `,${metadataOf(event)}` : ''
         return `["${nanosecondsOf(event)}",${JSON.stringify(line)}${metadata}]`
@@ -72,6 +71,7 @@ export const loki = definePreset({
         after: ']}',
         group: (event) => ({ before: streamOf(event), after: ']}' }),
       },
+      needsTime: true,
       read: readPush,
       check: {
         body: '{"streams":[]}',
@@ -86,8 +86,8 @@ export const loki = definePreset({
 
 /** As text, since a number could not hold them. */
 function nanosecondsOf({ time = '', timeMs = 0 }: Event): string {
-  const fraction = /\.(\d+)Z$/.exec(time)?.[1]
-  return fraction === undefined ? '0' : `${Math.floor(timeMs / 1000)}${fraction.padEnd(9, '0')}`
+  const fraction = /\.(\d+)Z$/.exec(time)?.[1] ?? ''
+  return `${Math.floor(timeMs / 1000)}${fraction.padEnd(9, '0')}`
 }
 
 function metadataOf({ id, rule, client, pop, request }: Event): string {
@@ -115,6 +115,12 @@ function readPush(answer: Answer, events: readonly Event[]): Verdict {
   const { status } = answer
   const said = answer.body.toString()
   if (status === blockedStatus) return { kind: 'stop', remedy: 'unblock the ingestion of this tenant' }
+  if (isSuccess(status)) {
+    // Other servers at the address, and gateways in front of it, answer with a text.
+    const isWell = status === 204 || (status === 200 && answer.unread === undefined && said === '')
+    const other = 'Loki acknowledges with 204, or with 200 and no body: check url'
+    return isWell ? delivered : noAcknowledgement(`${other}; the answer is ${status} ${said}`)
+  }
   if (status === 500 && /received message larger than max/.test(said))
     return { kind: 'split', reason: 'too_large' }
   if (status === 500 && /label name is empty/.test(said)) return { kind: 'split', reason: 'refused' }

@@ -61,24 +61,23 @@ function text(key: string, stringValue: string): object {
   return { key, value: { stringValue } }
 }
 
-/** Statuses after which the protocol allows the same request again; after any other it forbids it. */
-const repeatable = new Set([408, 429, 502, 503, 504])
-
 function readExport(answer: Answer, events: readonly Event[]): Verdict {
   const { status } = answer
   const json = jsonOf(answer)
   if (isSuccess(status)) {
     // Loki and Grafana Cloud answer 204.
     if (answer.unread === undefined && answer.body.length === 0) return delivered
-    if (json.at() === undefined) return noAcknowledgement('this is not an answer of OTLP: check url')
+    const partial = json.at('partialSuccess')
+    const isAnswer = partial === null || typeof partial === 'object' || JSON.stringify(json.at()) === '{}'
+    if (!isAnswer)
+      return noAcknowledgement(`this is not an answer of OTLP: check url; it is ${answer.body.toString()}`)
     const dropped = json.number('partialSuccess', 'rejectedLogRecords')
     return acknowledgedBut(dropped, events, json.text('partialSuccess', 'errorMessage'))
   }
   const said = json.text('message')
   // The Collector answers 400, where others answer 413.
   if (status === 400 && said === 'http: request body too large') return { kind: 'split', reason: 'too_large' }
-  const verdict = readStatus(status)
-  if (verdict.kind === 'retry' && !repeatable.has(status) && status !== 500)
-    return { kind: 'split', reason: 'refused', said }
-  return verdict
+  // The protocol allows no other try after a 5xx that it does not list. But it is a proxy that answers these, such as 520
+  // to 530, while the receiver is down: the events must not be lost to it.
+  return readStatus(status)
 }

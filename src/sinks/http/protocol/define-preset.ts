@@ -26,6 +26,7 @@ import {
   type EmptyBatch,
   lineLayout,
   type Preset,
+  readError,
   readStatus,
 } from './preset.ts'
 
@@ -59,7 +60,7 @@ interface Definition<Own extends z.core.$ZodLooseShape> {
 
 /** How a sink speaks. Default: bodies are JSON arrays of lines (NDJSON with `lineLayout`), answers are read by status. */
 interface PresetParts extends Pick<Preset, 'url'>, Partial<Omit<Preset, 'url' | 'check'>> {
-  /** The statuses that acknowledge a body; default: any 2xx. */
+  /** The statuses that acknowledge a body, unless it says that it failed; default: any 2xx. */
   readonly acknowledges?: readonly number[]
   /** What to do about a status, where the destination means more by it than others do. */
   readonly remedies?: Readonly<Record<number, string>>
@@ -80,7 +81,10 @@ type CommonShape = ReturnType<typeof commonSettings> & {
 }
 
 /** The settings that a sink has with any preset; others depend on it. */
-export type HttpSettings = Readonly<z.output<z.ZodObject<CommonShape, z.core.$strict>>>
+export type HttpSettings = Readonly<z.output<z.ZodObject<CommonShape, z.core.$strict>>> & {
+  /** The `url` where a secret file is inserted in it: may be read again. */
+  readonly secretUrl?: Secret
+}
 
 /** The preset of a sink of type http without `preset`. */
 const defaultPreset = 'ndjson'
@@ -115,7 +119,8 @@ export function definePreset<Own extends z.core.$ZodLooseShape>(definition: Defi
       // The settings were parsed by the schema above.
       const parts = definition.create(settings as Parameters<typeof definition.create>[0], format, secret)
       const { acknowledges, remedies, check, layout = arrayLayout } = parts
-      const { read = ({ status }) => readStatus(status, acknowledges, remedies) } = parts
+      const { read = (answer) => readError(answer) ?? readStatus(answer.status, acknowledges, remedies) } =
+        parts
       return {
         mediaType: layout === lineLayout ? 'application/x-ndjson' : 'application/json',
         layout,

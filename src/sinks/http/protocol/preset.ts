@@ -1,4 +1,4 @@
-import type { RefusalReason, SkipReason } from '../../../domain/event/delivery.ts'
+import type { RefusalReason } from '../../../domain/event/delivery.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { parsedJson } from '../../../domain/text/decode.ts'
 import { isObject } from '../../../domain/text/json.ts'
@@ -76,6 +76,8 @@ export interface Preset {
   /** One event in a body; may add what the destination requires around the line (an action, an envelope). */
   piece(event: Event, line: string): string
   readonly layout: Layout
+  /** The destination stores no event without a time. */
+  readonly needsTime?: boolean
   /** Interprets an answer to a request with these events, in their order in the body. Each id occurs once. */
   read(answer: Answer, events: readonly Event[]): Verdict
   /**
@@ -124,14 +126,16 @@ export interface BatchLimits {
  * - `unsent`: the destination stopped reading before this event; send it again at once.
  * - `retry`: send it again later, a bounded number of times. With `refuseAfter` an event that is still not accepted
  *   then, while others are, counts as refused.
- * - `refused`: the destination will never accept it.
+ * - `refused`: the destination will never accept it; `too_old` says that this is due to its age.
  */
 export type EventOutcome =
   | 'delivered'
   | 'duplicate'
   | 'unsent'
   | { readonly retry: string; readonly refuseAfter?: true }
-  | { readonly refused: RefusalReason | SkipReason; readonly answer: string }
+  | { readonly refused: RefusedFor; readonly answer: string }
+
+export type RefusedFor = RefusalReason | 'too_old'
 
 export function isTaken(outcome: EventOutcome | undefined): outcome is 'delivered' | 'duplicate' {
   return outcome === 'delivered' || outcome === 'duplicate'
@@ -169,7 +173,7 @@ export type Verdict =
   /** An event without an outcome is sent again later. `stop` holds for the events to be sent again. */
   | { readonly kind: 'each'; readonly outcomes: ReadonlyMap<Event, EventOutcome>; readonly stop?: Stop }
   /** The request was refused for its content or size: halve it; a single event is refused with the reason. */
-  | { readonly kind: 'split'; readonly reason: RefusalReason | SkipReason; readonly said?: string }
+  | { readonly kind: 'split'; readonly reason: RefusedFor; readonly said?: string }
   | Retry
   | Stop
 
@@ -218,16 +222,33 @@ export function noAcknowledgement(said: string): Retry {
   return { kind: 'retry', code: 'bad_body', said }
 }
 
+/** An answer for people: no destination writes one. */
+function isHtml({ headers }: Answer): boolean {
+  return /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(headers['content-type'] ?? '')
+}
+
 /**
  * The verdict on a success with a page of HTML: it comes from a login, a portal or another website at the address, and
  * acknowledges nothing, whatever the destination. Undefined for any other answer; an empty body is no page, since some
  * frameworks name this type for it.
  */
-export function readPage({ status, headers, body, unread }: Answer): Retry | undefined {
-  const type = headers['content-type'] ?? ''
-  if (!isSuccess(status) || !/^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(type)) return undefined
-  if (unread === undefined && body.length === 0) return undefined
-  return noAcknowledgement('a page of HTML, as of a login or a portal: check url')
+export function readPage(answer: Answer): Retry | undefined {
+  const { status, body, unread } = answer
+  if (!isSuccess(status) || !isHtml(answer) || (unread === undefined && body.length === 0)) return undefined
+  return page
+}
+
+const page = noAcknowledgement('a page of HTML, as of a login or a portal: check url')
+
+/** The verdict on a success whose JSON says that it is none, as some gateways answer; undefined for any other answer. */
+export function readError(answer: Answer): Retry | undefined {
+  if (!isSuccess(answer.status)) return undefined
+  const json = jsonOf(answer)
+  const isGiven = (value: unknown) =>
+    isObject(value) || Array.isArray(value) ? Object.keys(value).length > 0 : Boolean(value)
+  const hasError = [json.at('error'), json.at('errors')].some(isGiven)
+  const isError = hasError || json.at('success') === false || json.at('status') === 'error'
+  return isError ? noAcknowledgement(answer.body.toString()) : undefined
 }
 
 /** A success of a destination that says how many events it dropped, but not which: if it were all, that is known. */
@@ -274,6 +295,8 @@ export function readerOf(value: unknown) {
 
 /** The address exists, but not for this method, or not without a body. */
 const knowsAddress = new Set([400, 405, 411, 415, 422, 501])
+/** Of these, what servers also answer with a page of HTML to a method that the address does not have. */
+const knowsMethod = new Set([405, 501])
 
 /**
  * Checks an address by a request without a body and with a safe method: detects a wrong name, port, certificate or path
@@ -281,13 +304,18 @@ const knowsAddress = new Set([400, 405, 411, 415, 422, 501])
  * accepted. Some frameworks answer 404 to a method without a handler; OPTIONS then shows whether the address exists.
  */
 export async function checkAddress(ask: Ask): Promise<SinkCheck> {
-  const isThere = (status: number) => knowsAddress.has(status) || status === 404
-  const head = await ask({ method: 'HEAD' }, ({ status }) =>
-    isThere(status) ? delivered : readStatus(status),
-  )
+  // An answer without a body may be the head of a page.
+  const readHead = (answer: Answer) => {
+    const read = readStatus(answer.status)
+    return read.kind === 'delivered' && isHtml(answer) ? page : read
+  }
+  const head = await ask({ method: 'HEAD' }, (answer) => {
+    const isThere = (isHtml(answer) ? knowsMethod : knowsAddress).has(answer.status)
+    return isThere || answer.status === 404 ? delivered : readHead(answer)
+  })
   const found =
     head.status === 404
-      ? `answered ${(await ask({ method: 'OPTIONS' })).status} to OPTIONS`
+      ? `answered ${(await ask({ method: 'OPTIONS' }, readHead)).status} to OPTIONS`
       : `answered ${head.status} to HEAD`
   return { found, untested: 'credentials not tested' }
 }
@@ -295,7 +323,10 @@ export async function checkAddress(ask: Ask): Promise<SinkCheck> {
 /** Tests address and credentials with a body without events, for destinations that accept one. */
 export interface EmptyBatch extends SinkCheck {
   readonly body: string
-  /** True for an answer that a destination which would accept events gives, besides its acknowledgement. */
+  /**
+   * True for an answer that a destination which would accept events gives, besides its acknowledgement. It must not be
+   * one that other servers give: no page of HTML is asked about.
+   */
   refusesEmpty?(answer: Answer): boolean
 }
 
@@ -305,7 +336,7 @@ export async function checkByEmptyBatch(
   read: Preset['read'],
 ): Promise<SinkCheck> {
   await ask({ method: 'POST', body }, (answer) =>
-    refusesEmpty?.(answer) === true ? delivered : read(answer, []),
+    !isHtml(answer) && refusesEmpty?.(answer) === true ? delivered : read(answer, []),
   )
   return found
 }

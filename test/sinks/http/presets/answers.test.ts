@@ -14,6 +14,7 @@ import {
   presetWith,
   readWith,
   rule,
+  tooManyShards,
 } from './dialects.ts'
 
 // What an answer means to a preset alone. The suite of presets ships with each answer of the table in the documentation.
@@ -109,6 +110,38 @@ describe.each<[given: { readonly preset: string; readonly [own: string]: unknown
       stopping(404, 'index_not_found_exception', false),
       stopping(400, 'index_closed_exception', false),
       stopping(400, 'illegal_argument_exception', false, 'pipeline with id [p] does not exist'),
+      stopping(400, 'validation_exception', false, tooManyShards),
+      stopping(
+        400,
+        'illegal_argument_exception',
+        false,
+        'this cluster currently has [1]/[1] maximum shards open;',
+      ),
+      stopping(
+        400,
+        'illegal_argument_exception',
+        false,
+        'no write index is defined for alias [waf]. The write …',
+      ),
+      stopping(
+        400,
+        'illegal_argument_exception',
+        false,
+        'Alias [waf] has more than one index associated with it',
+      ),
+      stopping(
+        400,
+        'illegal_argument_exception',
+        false,
+        'composable template [w] forbids index auto creation',
+      ),
+      stopping(
+        400,
+        'cluster_block_exception',
+        false,
+        'index [waf] blocked by: [FORBIDDEN/5/index read-only (api)]',
+      ),
+      stopping(400, 'routing_missing_exception', false, 'routing is required for [waf]/[1]'),
       ['an overload', overload(2000, 2048), throttled],
       ['a body over the limit of indexing pressure', overload(3880, 2048), tooLarge],
     ],
@@ -181,7 +214,12 @@ describe.each<[given: { readonly preset: string; readonly [own: string]: unknown
       ['all records dropped: then it is known which', ofCollector(3), 'each'],
       ['a negative count', ofCollector('-2'), 'delivered'],
       ['a body too large', said(400, { code: 3, message: 'http: request body too large' }), tooLarge],
-      ['a permanent error', { status: 501 }, refusedBody],
+      [
+        'a count that is none',
+        said(200, { partialSuccess: 'x' }),
+        unread('not an answer of OTLP: check url'),
+      ],
+      ['no partial success', said(200, { partialSuccess: null }), 'delivered'],
     ],
   ],
   [
@@ -189,7 +227,9 @@ describe.each<[given: { readonly preset: string; readonly [own: string]: unknown
     [
       ['some not taken', ofAxiom(1, 2), lost('too many fields')],
       ['none taken: then it is known which', ofAxiom(0, 3), 'each'],
-      ['a negative count', ofAxiom(3, -2), 'delivered'],
+      ['a negative count', ofAxiom(5, -2), 'delivered'],
+      ['none counted', ofAxiom(0, 0), unread('of 3 events, 0 were ingested and 0 failed')],
+      ['no count of those that failed', said(200, { ingested: 3 }), 'delivered'],
       [
         'a limit that ends',
         { status: 429, headers: { 'x-ratelimit-reset': '1763633500' } },

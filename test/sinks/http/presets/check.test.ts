@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Secret } from '../../../../src/domain/text/secret.ts'
 import { formats } from '../../../../src/formats/registry.ts'
 import { HttpSinkConfig } from '../../../../src/sinks/http/config.ts'
+import { presets } from '../../../../src/sinks/http/presets/registry.ts'
 import type { PresetName } from '../../../contract/answers.ts'
 import { answerWith, failureOf, type Got, never, type Reply, serve, ship } from '../destination-server.ts'
 import { dialects, presetWith } from './dialects.ts'
@@ -25,10 +26,14 @@ async function sinkWith(preset: PresetName, given: Readonly<Record<string, Reply
 }
 
 const code = (number: number, text: string) => ({ text, code: number })
+const noDocuments: Reply = {
+  status: 400,
+  body: { error: { type: 'parse_exception', reason: 'request body is required' }, status: 400 },
+}
 const noStreams = 'error at least one valid stream is required for ingestion'
 
 test.each<[PresetName, string, Reply, string]>([
-  ['elasticsearch', '_bulk', { status: 400 }, 'accepted the credentials'],
+  ['elasticsearch', '_bulk', noDocuments, 'accepted the credentials'],
   ['splunk-hec', '/event', { status: 400, body: code(5, 'No data') }, 'accepted the token'],
   ['loki', '/push', { status: 422, body: noStreams }, 'accepted the credentials'],
   // Behind some gateways 422 arrives as 400.
@@ -40,7 +45,7 @@ test.each<[PresetName, string, Reply, string]>([
   ['otlp', '/v1/logs', { status: 200, body: { partialSuccess: {} } }, 'accepted an empty export'],
   ['sumologic', '', { status: 200 }, 'accepted an empty body'],
   ['newrelic', '/', { status: 202 }, 'accepted the license key'],
-  ['axiom', '/v1/ingest/waf', { status: 400 }, 'accepted the token'],
+  ['axiom', '/v1/ingest/waf', { status: 400, body: { message: 'no events' } }, 'accepted the token'],
   ['axiom', '/v1/ingest/waf', { status: 200, body: { ingested: 0, failed: 0 } }, 'accepted the token'],
   ['betterstack', '/', { status: 202 }, 'accepted the token and an empty batch'],
   ['sentinel', '/Custom-Shield', { status: 204 }, 'accepted the token and an empty batch'],
@@ -92,7 +97,7 @@ test.each<[rights: Reply, found: object]>([
     { message: expect.stringMatching(/grant create_doc on waf$/) as string },
   ],
 ])('a check of Elasticsearch tells what the server says of the rights: %o', async (rights, found) => {
-  const given = { _bulk: { status: 400 }, _has_privileges: rights }
+  const given = { _bulk: noDocuments, _has_privileges: rights }
   const { sink } = await sinkWith('elasticsearch', given, { index: 'waf' })
   expect(await sink.check(never).catch((error: unknown) => error)).toMatchObject(found)
 })
@@ -119,11 +124,34 @@ test.each<[Reply, string]>([
   ])
 })
 
-test('a check finds that a page of HTML is no answer of a destination', async () => {
-  const html = { status: 200, body: '<title>Log in</title>', headers: { 'content-type': 'text/html' } }
-  const { sink } = await sinkWith('sumologic', { '': html })
-  const failure = await failureOf(sink.check(never))
-  expect(failure.message).toContain('answered 200 (a page of HTML, as of a login or a portal: check url)')
+describe.each([200, 400, 404, 422, 503])('a page of HTML with %d', (status) => {
+  const html = { status, body: '<title>Log in</title>', headers: { 'content-type': 'text/html' } }
+  test.each(presets.map(({ name }) => name))(
+    'is no answer of a destination to a check of %s',
+    async (preset) => {
+      const { sink } = await sinkWith(preset, { '': html })
+      const failure = await failureOf(sink.check(never))
+      expect(failure.message).toContain(`answered ${status}`)
+      expect(failure.message).toMatch(status === 503 ? /./ : /check (?:url|the)/)
+    },
+  )
+})
+
+test.each<[PresetName, Reply]>([
+  ['elasticsearch', { status: 400, body: 'Client sent an HTTP request to an HTTPS server.' }],
+  ['newrelic', { status: 400, body: 'Client sent an HTTP request to an HTTPS server.' }],
+  ['axiom', { status: 400 }],
+])('a check of %s is not content with the 400 of another server', async (preset, reply) => {
+  const { sink } = await sinkWith(preset, { '': reply })
+  expect((await failureOf(sink.check(never))).message).toMatch(/answered 400.*: check url and preset/)
+})
+
+test('a check of any endpoint knows the page with which a server refuses HEAD, but not its page of an OPTIONS', async () => {
+  const html = (status: number): Reply => ({ status, headers: { 'content-type': 'text/html' } })
+  const found = await sinkWith('ndjson', { 'HEAD /': html(405) })
+  expect(await found.sink.check(never)).toMatchObject({ found: 'answered 405 to HEAD' })
+  const { sink } = await sinkWith('ndjson', { 'HEAD /': html(404), 'OPTIONS /': html(200) })
+  expect((await failureOf(sink.check(never))).message).toContain('a page of HTML')
 })
 
 // API reference, Authentication, "Validate API key": 200 {"valid":true}, 403 {"errors":["Forbidden"]}.

@@ -47,6 +47,9 @@ export const ofCollector = (rejectedLogRecords: number | string): Reply => ({
   body: { partialSuccess: { rejectedLogRecords, errorMessage: 'dropped' } },
 })
 
+export const tooManyShards =
+  'Validation Failed: 1: this action would add [2] shards, but this cluster currently has [1000]/[1000] maximum normal shards open;'
+
 /** The `_id` of each event that was sent, by the event's id. */
 const sentAs = new Map<string, string>()
 
@@ -82,6 +85,7 @@ export const dialects: Readonly<Record<PresetName, Dialect>> = {
       stored: ids.filter((id) => !bad.includes(id)),
     }),
     fewer: (ids) => ({ reply: bulk(...ids.slice(0, 4).map(created)), stored: ids.slice(0, 4), lost: 0 }),
+    brokenEach: (ids) => bulk(...ids.map((id) => failed(id, 400, 'validation_exception', tooManyShards))),
     unauthorisedEach: (ids) => bulk(...ids.map((id) => failed(id, 403, 'security_exception'))),
     unauthorised: { status: 401, body: 'Unauthorized', headers: { 'www-authenticate': 'Basic realm="x"' } },
   }),
