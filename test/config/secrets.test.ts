@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { ConfigErrors } from '../../src/config/errors.ts'
 import type { Loaded } from '../../src/config/load.ts'
 import { Secret } from '../../src/domain/text/secret.ts'
+import type { HttpSinkConfig } from '../../src/sinks/http/config.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { basics, errorsOf, load, printed } from './loading.ts'
@@ -91,12 +92,14 @@ test('a secret is read again from its file, and an invalid file changes nothing'
   const cwd = temporaryFolder()
   const yaml = `api: { accessKeyFile: ./key }
 zones: [1]
-sinks: [{ type: http, url: "http://h/", headers: { Authorization: "Bearer \${file:./token}" } }]
+sinks:
+  - { type: http, url: "http://h/\${file:./code}", headers: { Authorization: "Bearer \${file:./token}" } }
+  - { type: http, name: other, url: "http://h/\${NAME:-in}" }
 server: { token: fixed }
 `
-  const loaded = load({ yaml, files: { key: 'one\r\n', token: 'two' }, cwd })
+  const loaded = load({ yaml, files: { key: 'one\r\n', token: 'two', code: 'old' }, cwd })
   const { config } = loaded
-  const sink = config.sinks[0]
+  const [sink, other] = config.sinks
   const key = config.accounts[0]?.accessKey
   const header = sink?.type === 'http' ? sink.headers['Authorization'] : undefined
   expect([key?.reveal(), header?.reveal()]).toEqual(['one', 'Bearer two'])
@@ -108,6 +111,16 @@ server: { token: fixed }
   writeFileSync(join(cwd, 'token'), 'four\n')
   expect([key?.reread(), header?.reread(), config.server.token?.reread()]).toEqual([true, true, false])
   expect([key?.reveal(), header?.reveal()]).toEqual(['three', 'Bearer four'])
+
+  const url = (sink as HttpSinkConfig).secretUrl
+  expect([url?.reread(), url?.reveal(), other]).toEqual([
+    false,
+    'http://h/old',
+    expect.not.objectContaining({ secretUrl: expect.anything() as unknown }),
+  ])
+  writeFileSync(join(cwd, 'code'), 'new')
+  expect([url?.reread(), url?.reveal()]).toEqual([true, 'http://h/new'])
+  expect(printed(loaded)).not.toContain('secretUrl')
 
   writeFileSync(join(cwd, 'key'), '\n')
   expect(key?.reread()).toBe(false)

@@ -162,6 +162,32 @@ describe('an error of the sink', () => {
     expect(server.taken()).toHaveLength(6)
   })
 
+  it.each([
+    [401, 'ndjson', ''],
+    [403, 'otlp', '/v1/logs'],
+    [404, 'sumologic', ''],
+    [410, 'json', ''],
+  ])(
+    '%d from %s is answered with the secret in the address, once its file has changed',
+    async (status, preset, path) => {
+      const code = (of: string) => `/in/code-of-${of}-which-is-long`
+      const server = await serve((got, response) =>
+        response.writeHead(got.path.includes('now') ? status : 200).end(status === 401 ? got.path : ''),
+      )
+      let current = 'now'
+      const addressOf = () => server.url + code(current)
+      const { sink } = ship(addressOf(), { preset, secretUrl: new Secret(addressOf(), addressOf) })
+      const failure = await failureOf(deliver(sink, buildEvents(2)))
+      expect([failure.kind, failure.message]).toEqual(['stop', expect.not.stringContaining('code-of')])
+      current = 'later'
+      for (let turn = 0; turn < 2; turn++)
+        expect(await deliver(sink, buildEvents(2))).toMatchObject({ refusals: [] })
+      expect(server.got.map((got) => got.path)).toEqual(
+        ['now', 'now', 'later', 'later'].map((of) => code(of) + path),
+      )
+    },
+  )
+
   it('shows the words of the address that a preset built, which are no secrets', async () => {
     const index = 'logs-bunny_shield.event-default'
     const server = await serve(reply(403, `no rights on indices [${index}]: errors, items`))
@@ -306,6 +332,28 @@ describe('the sink', () => {
 })
 
 describe('refused content', () => {
+  it('of a destination that stores nothing without a time is a dead letter, and is not sent', async () => {
+    const server = await serve(reply(204))
+    const { sink } = ship(server.url, {
+      preset: 'loki',
+      labels: {},
+      hourLabel: true,
+      structuredMetadata: false,
+    })
+    const { time: _time, timeMs: _timeMs, ...event } = buildEvent()
+    const timeless = ['e', 'f'].map((id) => ({ ...event, id }))
+    const [timed] = buildEvents(1)
+    const { refusals, skipped } = await deliver(sink, [timed!, ...timeless])
+    expect(refusals).toEqual(
+      timeless.map((event) => ({
+        event,
+        reason: 'unmappable',
+        answer: expect.stringContaining('has no time'),
+      })),
+    )
+    expect([skipped, server.got.length]).toEqual([undefined, 1])
+  })
+
   const poison =
     (ids: ReadonlySet<string>, status: number, text = ''): Respond =>
     (got, response) =>
