@@ -1,5 +1,6 @@
 import { dayMs } from './day.ts'
 import type { CommittedPart } from './event/delivery.ts'
+import type { Drift } from './event/unexpected.ts'
 import type { FailureCode, FailureKind } from './failure.ts'
 import type { Cursor } from './scan/page.ts'
 import type { Removed } from './retention.ts'
@@ -147,6 +148,8 @@ export interface Checkpoint {
   readonly ended?: Ended | undefined
   /** A scan ended incomplete: the next one is full, and no incremental one comes before it. */
   readonly needsFull: boolean
+  /** What of its entries shieldlog does not know; absent where there is nothing, or no more. */
+  readonly drift?: Drift | undefined
   readonly lastCommitAtMs: number
 }
 

@@ -1,5 +1,6 @@
 import type { Day } from './day.ts'
 import type { RefusalReason, SkipReason } from './event/delivery.ts'
+import type { Unexpected } from './event/unexpected.ts'
 import type { Failure } from './failure.ts'
 import type { ReachedLimit } from './retention.ts'
 import type { Guard, ScanKind } from './scan/scan.ts'
@@ -98,6 +99,9 @@ export type InternalEvent =
   | { name: 'StreamRecovered'; stream: Stream; failures: number; seconds: number }
   | { name: 'StreamEnded'; stream: Stream; as: 'complete' | 'expired' }
   | { name: 'GapFound'; gap: Gap }
+  | { name: 'EntriesUnexpected'; stream: Stream; found: Unexpected }
+  /** After those: events have come for an hour that are all as expected. */
+  | { name: 'EntriesAsExpected'; stream: Stream }
   | { name: 'IdSeenWithOtherTime'; stream: Stream; id: string }
   /** `time` is the one that is listed now. */
   | { name: 'TimesChangedPrecision'; stream: Stream; id: string; time: string }

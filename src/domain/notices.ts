@@ -41,7 +41,7 @@ export type NoticedProblem = Omit<StatusProblem, 'kind'> & { readonly kind: Stat
 /** What may pass by itself; all else is told at once. */
 const passing = new Set<NoticedProblem['kind']>(['failing', 'behind', 'stopped', 'disk'])
 /** What a person did on purpose, or that no event is lost by. */
-const untold = new Set<NoticedProblem['kind']>(['unconfigured', 'filtered'])
+const untold = new Set<NoticedProblem['kind']>(['unconfigured', 'unexpected', 'filtered'])
 
 interface Condition extends Pick<Notice, 'key' | 'text' | 'remedy'> {
   readonly mayPass: boolean

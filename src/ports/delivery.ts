@@ -4,6 +4,7 @@ import type { Scan } from '../domain/scan/scan.ts'
 import type { Priority, Zone, Stream } from '../domain/stream.ts'
 import type { Delivery, CommittedPart } from '../domain/event/delivery.ts'
 import type { Event, Identity, KeptEvent } from '../domain/event/event.ts'
+import type { Unexpected } from '../domain/event/unexpected.ts'
 import type { RetentionLimits, StoredDay } from '../domain/retention.ts'
 
 /**
@@ -19,6 +20,8 @@ export interface Source {
   /** Base URL; absent where no server is asked. */
   readonly address?: string
   fetchPage(request: PageRequest, signal: AbortSignal): Promise<Page>
+  /** How these events of one of its pages differ from what it knows; absent where it reads back what was shipped. */
+  unexpectedIn?(events: readonly Event[]): Unexpected
 }
 
 export interface PageRequest {

@@ -5,6 +5,8 @@ import { unreadOf } from '../domain/plan/stream-state.ts'
 import { timesOf } from '../domain/scan/page.ts'
 import { afterPart, isShrunkenAgain, lateBefore, withDelivery } from '../domain/scan/progress.ts'
 import { guardText, type ScanStep } from '../domain/scan/scan.ts'
+import { driftAfter, joined, type Unexpected } from '../domain/event/unexpected.ts'
+import type { Source } from '../ports/delivery.ts'
 import type { Telemetry } from '../ports/process.ts'
 import { commitDelivery, deadLettersOf, type Delivered, type DeliveryOutcome } from './commit-delivery.ts'
 import type { SinkTarget } from './open-sink.ts'
@@ -56,7 +58,10 @@ export async function commitLoad(
     // An object that an earlier try has written may hold events of pages that this load has not read.
     const listed = read.listed + (isArchive ? 0 : asListed(sightings) - asListed(known))
     const shipped = withDelivery({ ...read, listed }, delivery, counts)
-    const next = settleDeadLetters(shipped, { delivered: replayed.length })
+    const found = unexpectedIn(deps.source, [...pages.slice(0, done).map(({ unseen }) => unseen), part])
+    const drift = driftAfter(before.drift, found, { nowMs, newestMs: shipped.newestMs })
+    const met = drift === before.drift ? shipped : { ...shipped, drift }
+    const next = settleDeadLetters(met, { delivered: replayed.length })
     const deadLetters = deadLettersOf(session, outcome.refusals, nowMs)
     const gone = next.gone === before.gone ? undefined : unreadOf(before, 'unreadable', nowMs)
     const extras = {
@@ -66,10 +71,10 @@ export async function commitLoad(
       // What else the API has removed with the events that it lists no more is not known.
       gaps: gone === undefined ? [] : [gone],
     }
-    return { done, counts, known, sightings, next, extras }
+    return { done, counts, known, sightings, found, next, extras }
   }
   const { outcome, settled, failure } = await commitDelivery(session, wanted, delivery, settle)
-  const { done, counts, known, sightings } = settled
+  const { done, counts, known, sightings, found } = settled
   if (failure !== undefined && known.length === 0) throw failure
   const left = leftOf(pages.slice(done), known)
   seen.add(
@@ -80,6 +85,9 @@ export async function commitLoad(
   const last = pages[done - 1]
   if (failure === undefined && last !== undefined)
     tellChanges(telemetry, before, session.checkpoint(), last.step)
+  if (Object.keys(found.names).length > 0) telemetry.emit({ name: 'EntriesUnexpected', stream, found })
+  else if (before.drift !== undefined && settled.next.drift === undefined)
+    telemetry.emit({ name: 'EntriesAsExpected', stream })
   for (const [reason, some] of Map.groupBy(outcome.skipped, ({ reason }) => reason))
     telemetry.emit({ name: 'EventsSkipped', stream, reason, count: some.length, answer: some[0]!.answer })
   for (const { event, reason, answer } of outcome.refusals)
@@ -101,6 +109,12 @@ export async function commitLoad(
   })
   if (failure !== undefined) throw failure
   return left
+}
+
+/** Of the new events of each page. */
+function unexpectedIn(source: Source, pages: readonly (readonly Event[])[]): Unexpected {
+  const all = pages.flatMap((events) => (events.length === 0 ? [] : (source.unexpectedIn?.(events) ?? [])))
+  return all.length === 1 ? all[0]! : joined(all)
 }
 
 /** How many pages are done, and the events of the others that are settled nevertheless. */

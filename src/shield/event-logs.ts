@@ -7,6 +7,7 @@ import type { PageRequest, Source } from '../ports/delivery.ts'
 import { pathSegment, type ShieldClient } from './client/client.ts'
 import type { Reservation } from './client/page-budget.ts'
 import { eventsOf } from './entries/to-event.ts'
+import { unexpectedIn } from './entries/unexpected.ts'
 import { identitiesOf, type OwnIds } from './entries/identities.ts'
 import type { Redactor } from './redaction/redact.ts'
 
@@ -25,6 +26,7 @@ export function createEventLogSource(
 ): EventLogSource {
   const ends = new PageEnds()
   return {
+    unexpectedIn,
     reserve: (page, signal) => clientOf(page.zone.account).reserve(page, signal),
     async fetchPage(page, signal, memory): Promise<Page> {
       const { zone, day, cursor } = page

@@ -1,6 +1,7 @@
 import type { Checkpoint, Counters, Trouble } from '../domain/checkpoint.ts'
 import { endOf, unreadableAt } from '../domain/day.ts'
 import { bySink } from '../domain/event/delivery.ts'
+import { driftOf, type Drift } from '../domain/event/unexpected.ts'
 import { reasonsOf, type Backfill } from '../domain/plan/backfill.ts'
 import { caughtUpOf, lagOfRoute, hasEndedEarly, oldestUnfinished } from '../domain/plan/lag.ts'
 import { problemsOf } from '../domain/status/problems.ts'
@@ -95,10 +96,13 @@ export function observeRoute(
   const oldest = oldestUnfinished(live)
   let newestMs: number | undefined
   let delivered = 0
+  let drifts: Drift[] | undefined
   for (const { checkpoint } of live) {
+    if (checkpoint?.drift !== undefined) (drifts ??= []).push(checkpoint.drift)
     if (checkpoint?.newestMs !== undefined) newestMs = Math.max(newestMs ?? 0, checkpoint.newestMs)
     delivered += countersOf(checkpoint).delivered
   }
+  const drift = drifts && driftOf(drifts, newestMs)
   const lagSeconds = Math.round(exactLag)
   const lastError = heldBecause === undefined ? errorOf(live, nowMs) : errorAt('held', heldBecause, nowMs)
   const days = live.map(({ checkpoint }) => countersOf(checkpoint))
@@ -121,6 +125,11 @@ export function observeRoute(
       timeToLossSeconds: oldest && Math.round((oldest.unreadableAtMs - nowMs) / 1000),
       unfinished: oldest && { day: oldest.stream.day, apiDeadlineAt: iso(oldest.unreadableAtMs) },
       lastError,
+      unexpected: drift && {
+        names: drift.names,
+        since: iso(drift.sinceMs),
+        latest: iso(drift.latestMs),
+      },
     },
   }
 }

@@ -1,5 +1,6 @@
 import { messageOf, withoutSink, type Failure, type FailureCode } from '../domain/failure.ts'
 import { figureMetrics, requestOutcomes, type InternalEvent } from '../domain/internal-event.ts'
+import { unexpectedText } from '../domain/event/unexpected.ts'
 import { removedText } from '../domain/retention.ts'
 import type { Stream } from '../domain/stream.ts'
 import { counted, countOf, firstOf, zoneText } from '../domain/text/terminal-text.ts'
@@ -17,7 +18,8 @@ export interface Definition<Event extends InternalEvent> {
   readonly counts?: Readonly<Partial<Record<CountedMetric, 1 | keyof Event>>>
   /** Labels that no fact of the event has. */
   readonly labels?: Labels | ((event: Event) => Labels)
-  measure?(event: Event, metrics: Pick<Metrics, 'measure'>): void
+  /** What it sets, and what it counts by labels of its own. */
+  measure?(event: Event, metrics: Pick<Metrics, 'measure' | 'count'>): void
   /** The conditions that it ends for what it is about: a stream, a zone, an account; else all of them. */
   readonly ends?: readonly InternalEvent['name'][]
   /** What happened, without what it is about, which begins the line. An event without a text has no line. */
@@ -357,6 +359,27 @@ export const internalEvents: {
     text: ({ from, to }) =>
       `${from === to ? from : `${from} to ${to}`} is not read because of poll.firstRunDays; \`backfill\` can read it while the API keeps it`,
     condition: { by: ['sink', 'from', 'to'] },
+  },
+  EntriesUnexpected: {
+    level: 'warn',
+    meaning:
+      'New entries of a zone are not as shieldlog knows them: members with names that it does not know, labels of another shape, no time that it can read, or a log without any known name. They are shipped with their whole content, but fields may be empty, so that `where` and rules of a SIEM miss them. The line has the names. Logged when it begins, and when it is over; `status` shows it meanwhile.',
+    measure({ stream: { zone }, found: { counts } }, metrics) {
+      for (const [kind, entries] of Object.entries(counts))
+        metrics.count('entries_unexpected_total', { zone, kind }, entries)
+    },
+    text: ({ found }) => `the API lists entries with ${unexpectedText(found.names)}`,
+    fields: ({ stream, found: { names, counts } }) => ({
+      ...stream,
+      ...counts,
+      names: Object.values(names).flat(),
+    }),
+    condition: { by: ['zone'], hasEnd: true, lastsMs: lastsADay },
+  },
+  EntriesAsExpected: {
+    level: 'debug',
+    meaning: 'New entries have been as expected for an hour: a line reports the end of EntriesUnexpected.',
+    ends: ['EntriesUnexpected'],
   },
   IdSeenWithOtherTime: {
     level: 'warn',

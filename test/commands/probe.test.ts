@@ -77,6 +77,7 @@ test.each<[string, string, Record<string, RegExp>, object?]>([
       timestamps: /^ms \d+$/,
       log: /^text of JSON \d+$/,
       'unknown names': /^none$/,
+      'unexpected entries': /^none$/,
       'zones of this size': /\d+ before that/,
     },
   ],
@@ -162,6 +163,7 @@ test.each<[string, string, Record<string, RegExp>, object?]>([
     {
       'readable days': /^3; .* is answered 400$/,
       'unknown names': /^member newMember \d+, label newLabel \d+, field of log NewField \d+$/,
+      'unexpected entries': /^member \d+: members that shieldlog does not know \(newMember\)$/,
       addresses: /^masked in (\d+) of \1$/,
     },
   ],
@@ -173,7 +175,16 @@ test.each<[string, string, Record<string, RegExp>, object?]>([
       log: /^(?=.*object \d)(?=.*plain text \d)(?=.*null \d)(?=.*text of JSON \d)/,
       timestamps: /^(?=.*seconds \d)(?=.*ms \d)(?=.*µs \d)(?=.*ns \d)(?=.*text \d)(?=.*none \d)/,
       addresses: /^masked in [1-9]\d* of /,
+      'unexpected entries': /^time \d+: no time that shieldlog can read \(null\)$/,
       ids: /^missing in [1-9]\d* of .*, repeated in [1-9]\d* of /,
+    },
+  ],
+  [
+    'labels and logs of another shape',
+    '--change-entries listed-labels,renamed-logs',
+    {
+      'unexpected entries':
+        /^labels (\d+), log \1: labels of another shape \(a list\), a log without .* \(WafServerZoneId, /,
     },
   ],
 ])('names %s, which simulate plays', async (_, options, expected, settings = {}) => {
@@ -198,6 +209,6 @@ test.each<[string, string, Record<string, RegExp>, object?]>([
 test('counts every form of an address that is not whole, and ids that are numbers', () => {
   const { entries } = new Observations()
   const addresses = ['198.51.100.*', '198.51.100.x', '198.51.100.0/24', '2001:db8::*', '2001:db8::', '', 7]
-  for (const [index, RemoteIp] of addresses.entries()) entries.add({ logId: index % 5, log: { RemoteIp } })
+  entries.addPage(addresses.map((RemoteIp, index) => ({ logId: index % 5, log: { RemoteIp } })))
   expect(entries).toMatchObject({ masked: 4, withoutId: 0, repeatedIds: 2 })
 })

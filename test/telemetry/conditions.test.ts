@@ -190,6 +190,30 @@ it('repeated ids are told once; log ids that events share once for a zone and da
   expect(lines('IdSharedByEvents')[0]).toMatchObject({ level: 'warn', zone: 101, id: 'e~0' })
 })
 
+it('what is unexpected is one condition a zone: a line when it begins, one when it is over, none meanwhile', async () => {
+  const { clock, log, emit, tick, said, metrics } = setUp()
+  const found = { names: { member: ['ja4'] }, counts: { member: 2, time: 1 } }
+  for (let round = 0; round < 100; round++) {
+    for (const sink of ['archive', 'siem'])
+      emit({ name: 'EntriesUnexpected', stream: streamOf(101, sink), found })
+    emit({ name: 'PageRepaired', zone: 101, day, page: `page ${round} of zone 101`, at: 7 })
+    await clock.advance(11 * minute)
+  }
+  expect(log.lines()).toMatchObject([
+    { level: 'warn', phase: 'begins', zone: 101, names: ['ja4'], member: 2, time: 1 },
+    { level: 'warn', phase: 'begins', zone: 101, page: 'page 0 of zone 101', at: 7 },
+  ])
+  for (const sink of ['archive', 'siem']) emit({ name: 'EntriesAsExpected', stream: streamOf(101, sink) })
+  expect(said().at(-1)).toMatch(/^ends .*\(200 times\), last: zone 101 \(shop\) → siem: the API lists/)
+  await clock.advance(26 * 60 * minute)
+  tick()
+  expect(said().at(-1)).toMatch(/^ends .*page 99 of zone 101/)
+  const text = (await metrics.text()).join('')
+  expect(text).toContain('shieldlog_entries_unexpected_total{zone="101",kind="member"} 400\n')
+  expect(text).toContain('shieldlog_entries_unexpected_total{zone="101",kind="time"} 200\n')
+  expect(text).toContain('shieldlog_entries_unexpected_total{zone="102",kind="log"} 0\n')
+})
+
 it('received texts make no more conditions than a limit, and none of other events', () => {
   const { log, emit, phases } = setUp()
   for (let index = 0; index < 5000; index++)

@@ -1,4 +1,5 @@
 import type { SinkDeadLetters } from '../event/delivery.ts'
+import { unexpectedText } from '../event/unexpected.ts'
 import { earlyEndCode } from '../plan/route-state.ts'
 import { daysBetween, type Day } from '../day.ts'
 import { gapReasonTexts, isOpenGap, routeKey, type Gap } from '../stream.ts'
@@ -37,6 +38,10 @@ export function problemsOf(facts: ProblemFacts): StatusProblem[] {
     ...byCause(left, (each) => (isSinkGone(each) ? `sink ${each.sink}` : `zone ${each.zone}`)).map(
       leftProblem,
     ),
+    ...byCause(
+      all.filter(({ unexpected }) => unexpected !== undefined),
+      ({ unexpected }) => unexpectedText(unexpected!.names),
+    ).map((own) => unexpectedProblem(own, at)),
     ...sinks.flatMap((own) => filteredProblem(own, at.slice(0, 10))),
   ]
 }
@@ -115,6 +120,17 @@ function lostProblem(routes: readonly ProblemRoute[]): StatusProblem[] {
   const remedy =
     'It did not say which. The log has its answers (EventsLost); the runbook says how to ship the days again.'
   return [about('lost', summaries, () => ({ text, remedy }))]
+}
+
+/** `own`: routes whose entries hold the same that is new. */
+function unexpectedProblem(own: readonly RouteSummary[], at: string): StatusProblem {
+  const met = own.flatMap(({ unexpected }) => unexpected ?? [])
+  const since = met.map((each) => each.since).sort()[0]!
+  return about('unexpected', own, (who) => ({
+    text: `${who}: since ${clockText(since, at)} the API lists entries with ${unexpectedText(met[0]!.names)}.`,
+    remedy:
+      'They are shipped whole, but fields may be empty: look at one (shieldlog fetch), and at the changelog of a newer shieldlog.',
+  }))
 }
 
 function filteredProblem(routes: readonly ProblemRoute[], today: string): StatusProblem[] {

@@ -1,3 +1,4 @@
+import type { UnexpectedNames } from '../event/unexpected.ts'
 import type { RouteStanding } from '../plan/route-state.ts'
 import type { GapReason, Stream } from '../stream.ts'
 
@@ -22,6 +23,9 @@ export interface RouteSummary extends Pick<Stream, 'zone' | 'sink'> {
   /** The oldest day that is open or settling, and when the API stops to list it. Absent where there is none. */
   readonly unfinished?: { readonly day: string; readonly apiDeadlineAt: string } | undefined
   readonly lastError?: ErrorStatus | undefined
+  /** What of its entries shieldlog does not know, while that lasts: names, never values. */
+  readonly unexpected?:
+    { readonly names: UnexpectedNames; readonly since: string; readonly latest: string } | undefined
 }
 
 /** A route that the store knows and the configuration does not name. */
@@ -55,10 +59,19 @@ export interface StatusProblem {
    * - `lost`: a destination says that it dropped events which it had accepted.
    * - `dead_letters`: a sink refused events.
    * - `unconfigured`: a route left the configuration with unfinished days.
+   * - `unexpected`: the API lists entries that are not as shieldlog knows them.
    * - `filtered`: `where` and `sample` of a sink left out every event of today.
    */
   readonly kind:
-    'gap' | 'stopped' | 'failing' | 'behind' | 'lost' | 'dead_letters' | 'unconfigured' | 'filtered'
+    | 'gap'
+    | 'stopped'
+    | 'failing'
+    | 'behind'
+    | 'lost'
+    | 'dead_letters'
+    | 'unconfigured'
+    | 'unexpected'
+    | 'filtered'
   readonly text: string
   /** What to do about it; empty where the text says all. */
   readonly remedy: string

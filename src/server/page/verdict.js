@@ -111,6 +111,7 @@ const shapes = {
   lost: 'dead_letters',
   dead_letters: 'dead_letters',
   unconfigured: 'unread',
+  unexpected: 'unread',
   filtered: 'unread',
 }
 

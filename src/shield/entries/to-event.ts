@@ -154,7 +154,7 @@ function countryOf(text: string | undefined): string | undefined {
  * Decodes the `log` of an entry: the object behind its text, which may be JSON within JSON, begin with a byte order mark,
  * or hold the object as the one item of a list. Anything else stays as received.
  */
-function decodeLog(received: Json | undefined): Json {
+export function decodeLog(received: Json | undefined): Json {
   let value: Json | undefined = received ?? null
   for (let level = 0; typeof value === 'string' && level < 3; level++) {
     // White space includes the mark.
@@ -169,7 +169,7 @@ function onlyItem(value: Json): Json {
 }
 
 /** The log of an event, always an object: that of a list which holds nothing else; any other value is put in `text`. */
-function logObjectOf(log: Json): JsonObject {
+export function logObjectOf(log: Json): JsonObject {
   if (log === null || log === '') return nothing
   if (typeof log === 'string') return { text: log }
   const item = onlyItem(log)
@@ -275,6 +275,9 @@ export function eventsOf(
   )
 }
 
+/** The entry of an event that `eventsOf` has made, as received. */
+export const receivedEntry = (event: Event): Json | undefined => EntryEvent.entryIn(event)
+
 type Decode = (event: EntryEvent, entry: Json) => Event
 
 /** The members that are known without decoding, and the way to the others. */
@@ -308,6 +311,10 @@ class EntryEvent {
           return this.#decode(this, this.#entry)[name]
         },
       })
+  }
+
+  static entryIn(event: object): Json | undefined {
+    return #entry in event ? event.#entry : undefined
   }
 
   get hasOwnId(): boolean {

@@ -1,3 +1,4 @@
+import { unexpectedText } from '../../domain/event/unexpected.ts'
 import { counted } from '../../domain/text/terminal-text.ts'
 import type { Observations, Walk } from './read-listings.ts'
 
@@ -102,8 +103,15 @@ export function findingsOf(seen: Observations, requestsPerSecond: number): Findi
     { point: 'log', assumed: 'text of JSON', found: namesOf(entries.logs) },
     { point: 'addresses', assumed: 'whole or masked', found: `masked in ${share(entries.masked)}` },
     { point: 'unknown names', assumed: 'none', found: namesOf(entries.unknown) || 'none' },
+    { point: 'unexpected entries', assumed: 'none', found: unexpectedFound(entries) },
     { point: 'zones of this size', assumed: '', found: zonesOf(seen, requestsPerSecond) },
   ]
+}
+
+/** `member 12, time 3: members that shieldlog does not know (ja4), …`. */
+function unexpectedFound({ unexpected: { names, counts } }: Observations['entries']): string {
+  const told = Object.entries(counts).map(([kind, count]) => `${kind} ${count}`)
+  return told.length === 0 ? 'none' : `${told.join(', ')}: ${unexpectedText(names)}`
 }
 
 /** The settings that differ from their defaults, as a configuration has them. */

@@ -3,11 +3,13 @@ import { isIP } from 'node:net'
 import { dayOf, shiftDay, type Day } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
-import { parsedJson } from '../../domain/text/decode.ts'
-import { isObject, numberText } from '../../domain/text/json.ts'
+import { leniently } from '../../domain/text/decode.ts'
+import { isObject, numberText, type Json } from '../../domain/text/json.ts'
+import { joined, type Unexpected } from '../../domain/event/unexpected.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Look, ShieldClient } from '../client/client.ts'
 import { entryTimeOf, ownTextOf } from '../entries/identities.ts'
+import { knownNames, unexpectedOf } from '../entries/unexpected.ts'
 import { pagePath } from '../event-logs.ts'
 
 export interface ProbeRequest {
@@ -22,7 +24,7 @@ export interface ProbeRequest {
 /** A page as it was answered; of its entries only what tells where they stand. */
 function pageOf({ parsed, body, requestedAt, clockOffsetMs = 0 }: Look) {
   const { logs, hasMoreData, continuationToken } = isObject(parsed) ? parsed : {}
-  const entries: readonly unknown[] = Array.isArray(logs) ? logs : []
+  const entries: readonly Json[] = Array.isArray(logs) ? logs : []
   const parts = entries.map((entry) => (isObject(entry) ? entry : {}))
   return {
     entries,
@@ -134,7 +136,7 @@ export async function readListings(
       const look = await ask(day, token, pages.length === 0)
       if (look.failure !== undefined) break
       const { entries, ...page } = pageOf(look)
-      if (counts) for (const entry of entries) seen.entries.add(entry)
+      if (counts) seen.entries.addPage(entries)
       pages.push(page)
       if (!page.more) return { day, pages, isWhole: true }
       if (typeof page.token !== 'string' || page.token === '' || tokens.has(page.token)) break
@@ -204,12 +206,6 @@ export async function readListings(
 const telling =
   /^(?:retry-after|.*rate-?limit.*|cache-control|age|etag|last-modified|expires|content-encoding|content-type|date|vary|cdn-cache|server)$/
 
-/** What the formats make use of. */
-const known = {
-  member: 'logId timestamp log labels',
-  label: 'asn country ruleId severity method ruleGroup status serverZone',
-  'field of log': 'ServerZoneId Message Url RemoteIp UrlEncodedBody Headers TriggerMatch',
-}
 /** The service chooses the names; more of them are counted together. */
 const mostNames = 50
 
@@ -229,7 +225,19 @@ class EntryTally {
   readonly unknown = new Map<string, number>()
   readonly #ids = new Set<string>()
 
-  add(entry: unknown): void {
+  /** What a running shieldlog would tell. */
+  unexpected: Unexpected = { names: {}, counts: {} }
+
+  addPage(entries: readonly Json[]): void {
+    for (const entry of entries) this.#add(entry)
+    const received = entries.map((entry) => ({
+      entry,
+      hasTime: isObject(entry) && entryTimeOf(entry['timestamp']) !== undefined,
+    }))
+    this.unexpected = joined([this.unexpected, unexpectedOf(received)])
+  }
+
+  #add(entry: unknown): void {
     const size = Buffer.byteLength(JSON.stringify(entry))
     this.count++
     this.bytes += size
@@ -241,18 +249,19 @@ class EntryTally {
     else if (this.#ids.has(id)) this.repeatedIds++
     else this.#ids.add(id)
     note(this.units, unitOf(timestamp))
-    const decoded = typeof log === 'string' ? parsedJson(log) : log
+    const decoded = typeof log === 'string' ? leniently(log) : log
     note(this.logs, kindOf(log, decoded))
     this.#name('member', entry)
     this.#name('label', labels)
-    this.#name('field of log', decoded)
+    this.#name('log', decoded)
     const address = isObject(decoded) ? decoded['RemoteIp'] : undefined
     if (typeof address === 'string' && address !== '' && isIP(address) === 0) this.masked++
   }
 
-  #name(what: keyof typeof known, of: unknown): void {
+  #name(what: keyof typeof knownNames, of: unknown): void {
+    const told = what === 'log' ? 'field of log' : what
     for (const name of isObject(of) ? Object.keys(of) : [])
-      if (!known[what].split(' ').includes(name)) note(this.unknown, `${what} ${name.slice(0, 60)}`)
+      if (!knownNames[what].has(name)) note(this.unknown, `${told} ${name.slice(0, 60)}`)
   }
 }
 

@@ -6,7 +6,7 @@ interface Entry {
   logId: string
   timestamp: unknown
   log: Json
-  labels: Record<string, string>
+  labels: object
 }
 
 /** Changes a log in the form that it has: a text stays a text. One that is no object stays as it is. */
@@ -39,6 +39,14 @@ export const entryChanges = {
     return { ...entry, timestamp: times[dice % times.length] }
   },
   'poor-ids': (entry, dice) => ({ ...entry, logId: ['', 'the-same', entry.logId][dice % 3]! }),
+  'listed-labels': ({ labels, ...entry }) => ({
+    ...entry,
+    labels: Object.entries(labels).map(([Key, Value]) => ({ Key, Value })),
+  }),
+  'renamed-logs': (entry) =>
+    inLog(entry, (log) =>
+      Object.fromEntries(Object.entries(log).map(([name, value]) => [`Waf${name}`, value])),
+    ),
   'masked-addresses': (entry) => inLog(entry, (log) => ({ ...log, RemoteIp: '198.51.100.*' })),
 } satisfies Record<string, (entry: Entry, dice: number) => Entry>
 

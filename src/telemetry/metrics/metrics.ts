@@ -5,6 +5,7 @@ import { type Observation, queueStates } from '../../domain/status/observation.t
 import { isOpenGap, gapReasons, type Zone, type Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import { refusalReasons, skipReasons } from '../../domain/event/delivery.ts'
+import { unexpectedKinds } from '../../domain/event/unexpected.ts'
 import { failureCodes } from '../../domain/failure.ts'
 import { operations, requestOutcomes } from '../../domain/internal-event.ts'
 import { guards } from '../../domain/scan/scan.ts'
@@ -367,6 +368,10 @@ export const countedMetrics = {
   events_skipped_total: [
     { ...route, reason: skipReasons },
     'Events that the destination takes no more, since they are too old. The ledger records them; they are no dead letters.',
+  ],
+  entries_unexpected_total: [
+    { ...zone, kind: unexpectedKinds },
+    'New entries that are not as shieldlog knows them, once for each sink: an unknown member, labels of another shape, no time, a page whose logs have no known name. They are shipped.',
   ],
   events_lost_total: [
     sink,
