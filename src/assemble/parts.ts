@@ -44,8 +44,8 @@ export function openParts(sink: PartsConfig, runtime: QuietRuntime, signal: Abor
       const isChosen = (object: ObjectInBucket) => named.has(object.name) || isCommitted(object, storeId, of)
       return readObjects(lake, place, isChosen, signal)
     },
-    compare: (stream, storeId, known) =>
-      compareObjects(lake, stream, { storeId, known: known ?? {} }, signal),
+    compare: (stream, storeId, known, sizes) =>
+      compareObjects(lake, stream, { storeId, known: known ?? {}, sizes }, signal),
     [Symbol.asyncDispose]: () => bucket.close(),
   }
 }

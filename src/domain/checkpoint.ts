@@ -127,8 +127,13 @@ export interface Checkpoint {
   readonly restarts: number
   readonly counters: Counters
   readonly committed: readonly CommittedPart[]
-  /** Bytes of each of the stream's objects by number, from 1; 0 where the size is unknown; absent where its sink writes none, or none yet. */
-  readonly objectBytes?: readonly number[]
+  /**
+   * Number of the latest object, and the bytes of all; absent where the sink writes none, or none yet. The size of each
+   * is stored beside the checkpoint.
+   */
+  readonly objects?: { readonly last: number; readonly bytes: number }
+  /** Sizes of those that were changed in the bucket, of which a repair has shipped what they lack. */
+  readonly resizedObjects?: Readonly<Record<number, number>>
   /** Numbers of those that the bucket has lost, of which a repair has counted the events as not delivered. */
   readonly repairedObjects?: readonly number[]
   /** Changes of lines or committed lengths by anything but a page or a replay; after one, an audit compares again. */

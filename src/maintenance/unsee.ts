@@ -96,7 +96,7 @@ export function unseeLost(
       const { repairedObjects = [] } = before
       const objects = {
         ...(gone.length > 0 && { repairedObjects: [...repairedObjects, ...gone] }),
-        ...(isChanged && { objectBytes: sizesOf(before, parts)! }),
+        ...(isChanged && withSizes(before, parts)),
       }
       await commit(
         countRepair({ ...left, listed, committed, ...objects, counters: { ...counters, delivered } }),
@@ -148,10 +148,21 @@ function goneObject({ object, problem, isRepaired }: PartReport): number[] {
   return object === undefined || problem !== 'missing' || isRepaired === true ? [] : [object]
 }
 
-/** With the present sizes of objects that have changed, since what they lack is shipped in other ones. */
-function sizesOf({ objectBytes }: Checkpoint, parts: readonly PartReport[]): readonly number[] | undefined {
-  const found = new Map(parts.map(({ object, foundBytes }) => [object, foundBytes]))
-  return objectBytes?.map((bytes, index) => found.get(index + 1) ?? bytes)
+/** The present sizes of objects that have changed, since what they lack is shipped in other ones. */
+function withSizes(
+  { objects, resizedObjects }: Checkpoint,
+  parts: readonly PartReport[],
+): Partial<Checkpoint> {
+  const changed = parts.filter(({ problem }) => problem === 'changed')
+  const sizes = changed.map(({ object, foundBytes }) => [object, foundBytes] as const)
+  const more = changed.reduce(
+    (sum, { expectedBytes = 0, foundBytes = 0 }) => sum + foundBytes - expectedBytes,
+    0,
+  )
+  return {
+    ...(objects && { objects: { ...objects, bytes: objects.bytes + more } }),
+    resizedObjects: { ...resizedObjects, ...Object.fromEntries(sizes) },
+  }
 }
 
 function leftOf(

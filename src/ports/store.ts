@@ -1,6 +1,6 @@
 import type { AuditRecord } from '../domain/audit-report.ts'
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import type { DeadLetter, DeadLetterCount } from '../domain/event/delivery.ts'
+import type { DeadLetter, DeadLetterCount, DeliveredObject } from '../domain/event/delivery.ts'
 import type { Identity } from '../domain/event/event.ts'
 import type { MinuteCount } from '../domain/event/seen.ts'
 import type { Gap, Stream, Route } from '../domain/stream.ts'
@@ -77,6 +77,8 @@ export interface Ledger {
    * A stream with fingerprints to drop keeps all of them until `dropIndex` is called.
    */
   dropped(stream: Stream): Promise<Dropped | undefined>
+  /** Of its objects by number, from 1, as they were when they were committed; 0 where it is unknown. */
+  objectSizes(stream: Stream): Promise<readonly number[]>
   /** Keeps what the latest audit found, as long as the checkpoint. Ignored for a stream that was never pumped. */
   noteAudit(stream: Stream, record: AuditRecord): Promise<void>
   auditOf(stream: Stream): Promise<AuditRecord | undefined>
@@ -112,6 +114,8 @@ export interface Commit {
    */
   readonly removedDeadLetters?: readonly Identity[]
   readonly gaps: readonly Gap[]
+  /** The object that the delivery has used: the one after the latest. */
+  readonly object?: Pick<DeliveredObject, 'number' | 'bytes'> | undefined
 }
 
 /** Data of all streams together, for plans, status and metrics. */

@@ -73,17 +73,17 @@ export async function commitDelivery<
   delivery: Delivery,
   settle: (outcome: DeliveryOutcome) => Settled,
 ): Promise<{ outcome: DeliveryOutcome; settled: Settled; failure: Failure | undefined }> {
-  const { partial, refusals, skipped = [], lost = 0 } = delivery
+  const { partial, refusals, skipped = [], lost = 0, object } = delivery
   const outcome = { taken: takenOf(events, delivery), refusals, skipped, lost }
   const settled = settle(outcome)
   try {
-    await session.commit(settled.next, settled.extras)
+    await session.commit(settled.next, { ...settled.extras, object })
     return { outcome, settled, failure: partial?.failure }
   } catch (failure) {
     if (!isFailure(failure, 'dead_letters_full')) throw failure
     const certain = { ...outcome, refusals: [] }
     const rest = settle(certain)
-    await session.commit(rest.next, { ...rest.extras, deadLetters: [] })
+    await session.commit(rest.next, { ...rest.extras, object, deadLetters: [] })
     return { outcome: certain, settled: rest, failure }
   }
 }

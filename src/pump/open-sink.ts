@@ -40,7 +40,7 @@ export async function openSink(
 function objectsOf({ checkpoint, confirm, deps, job, storeId }: Session): NumberedObjects {
   return {
     storeId,
-    last: () => checkpoint().objectBytes?.length ?? 0,
+    last: () => checkpoint().objects?.last ?? 0,
     confirm,
     async wasNamed(former) {
       const sinks = await deps.store.catalogue.sinks()

@@ -48,8 +48,7 @@ async function dayView(
   const { policy } = route.time
   const { ledger, audit } = await read({ zone, sink, day })
   const { dropped = 0, filtered = 0, lost = 0, skipped = 0, ...counters } = countersOf(checkpoint)
-  const { objectBytes, trouble, ended } = checkpoint ?? {}
-  const bytes = (objectBytes ?? []).reduce((sum, one) => sum + one, 0)
+  const { objects, trouble, ended } = checkpoint ?? {}
   const { order, cursorProven, revocations } = checkpoint?.ordering ?? planned?.ordering ?? unknownOrdering
   return {
     at,
@@ -67,7 +66,7 @@ async function dayView(
     gaps: route.gaps.filter((gap) => gap.day === day).map(gapStatus),
     parts: checkpoint?.committed ?? [],
     /** Committed ones of an s3 sink, and their size in the bucket. */
-    objects: objectBytes && { count: objectBytes.length, bytes },
+    objects: objects && { count: objects.last, bytes: objects.bytes },
     deadLetters: refused,
     audit: audit && auditView(audit),
     lastError: trouble && errorStatus(trouble),

@@ -77,8 +77,7 @@ export function withDelivery(
     committed: mergeCommitted(before.committed, committed),
   }
   if (object === undefined) return after
-  const others = (before.objectBytes ?? []).slice(0, object.number - 1)
-  return { ...after, objectBytes: [...others, object.bytes] }
+  return { ...after, objects: { last: object.number, bytes: (before.objects?.bytes ?? 0) + object.bytes } }
 }
 
 /** By the API's clock; and the time by which the day may become complete, undefined while it is in doubt. */

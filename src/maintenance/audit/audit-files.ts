@@ -11,15 +11,20 @@ import { seenAs, type Sighting } from '../../pump/seen-window.ts'
 import { compareWithLedger, minuteText, type MinuteDifference } from './compare.ts'
 import { FoundEvents } from '../read/found-events.ts'
 
-type Committed = Pick<Checkpoint, 'committed' | 'objectBytes'>
+type Committed = Pick<Checkpoint, 'committed' | 'objects'>
 export type Pieces = AsyncIterable<PartLines | PartEnd>
 
 /** The parts of a file sink, or the objects of an s3 sink. Only reads. Throws Failure. */
 export interface SinkFiles {
   /** The sink may ship an event twice: at least once. */
   readonly mayRepeat?: boolean
-  /** Those that differ from what is committed. */
-  compare(stream: Stream, storeId: string, checkpoint: Checkpoint | undefined): Promise<readonly PartReport[]>
+  /** Those that differ from what is committed. `sizes`: of objects, by number. */
+  compare(
+    stream: Stream,
+    storeId: string,
+    checkpoint: Checkpoint | undefined,
+    sizes: readonly number[],
+  ): Promise<readonly PartReport[]>
   /** What they hold up to these committed lengths, or up to this number; objects are read whole that `committed` names. */
   committed(place: Pick<Stream, 'zone' | 'day'>, storeId: string, of: Committed): Pieces
   /** A line that no format can read has no identity. */
@@ -236,7 +241,9 @@ export async function differingParts(
   const own = files.get(stream.sink)
   if (own === undefined) return []
   for (let looks = 1; ; looks++) {
-    const parts = await own.compare(stream, store.id, await store.ledger.read(stream))
+    const checkpoint = await store.ledger.read(stream)
+    const sizes = checkpoint?.objects === undefined ? [] : await store.ledger.objectSizes(stream)
+    const parts = await own.compare(stream, store.id, checkpoint, sizes)
     if (parts.every(isSettled)) return parts
     if (looks < partLooks) {
       await clock.sleep(partPauseMs, signal)

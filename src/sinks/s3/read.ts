@@ -15,7 +15,7 @@ export interface Lake {
 }
 
 type Place = Pick<Stream, 'zone' | 'day'>
-type Known = Pick<Checkpoint, 'objectBytes' | 'repairedObjects'>
+type Known = Pick<Checkpoint, 'objects' | 'repairedObjects' | 'resizedObjects'>
 
 export interface ObjectInBucket {
   /** Without the folders. */
@@ -59,9 +59,9 @@ export async function* readObjects(
 export function isCommitted(
   { written }: ObjectInBucket,
   storeId: string,
-  { objectBytes = [] }: Known,
+  { objects }: Pick<Known, 'objects'>,
 ): boolean {
-  return written?.storeId === storeId && written.number >= 1 && written.number <= objectBytes.length
+  return written?.storeId === storeId && written.number >= 1 && written.number <= (objects?.last ?? 0)
 }
 
 const adoptable = { why: 'no commit has it yet; the next delivery adopts it' }
@@ -74,16 +74,21 @@ const repeat = {
 export async function compareObjects(
   lake: Lake,
   place: Place,
-  { storeId, known }: { readonly storeId: string; readonly known: Known },
+  {
+    storeId,
+    known,
+    sizes,
+  }: { readonly storeId: string; readonly known: Known; readonly sizes: readonly number[] },
   signal: AbortSignal,
 ): Promise<PartReport[]> {
-  const { objectBytes = [], repairedObjects = [] } = known
+  const { repairedObjects = [], resizedObjects = {} } = known
   const objects = await objectsOf(lake, place, signal)
   const isKnown = (object: ObjectInBucket) => isCommitted(object, storeId, known)
   const others = objects.filter((object) => !isKnown(object))
   const byNumber = Map.groupBy(objects.filter(isKnown), ({ written }) => written!.number)
-  const differing = objectBytes.flatMap((expectedBytes, index): PartReport[] => {
-    const object = index + 1
+  const numbers = Array.from({ length: known.objects?.last ?? 0 }, (_, index) => index + 1)
+  const differing = numbers.flatMap((object): PartReport[] => {
+    const expectedBytes = resizedObjects[object] ?? sizes[object - 1] ?? 0
     const found = byNumber.get(object) ?? []
     if (found.some(({ bytes }) => expectedBytes === 0 || bytes === expectedBytes)) return []
     const [other] = found

@@ -9,6 +9,7 @@ import { changeDeadLetters } from './dead-letters.ts'
 import { addedGaps } from './catalogue.ts'
 import { maxLengths, ownOf, readStream, whenHead, type OwnStream, type OwnStreams } from './streams.ts'
 import { again, keyOf, refuseRenaming, routeOf, type Part, type Root } from './root.ts'
+import { withObject } from './objects.ts'
 import { packSeen } from './seen.ts'
 
 /** `deadLetterMaxBytes`: of each sink. */
@@ -71,6 +72,7 @@ export function createCommits(root: Root, own: OwnStreams, deadLetterMaxBytes: n
         stamp: head.holder === '' ? [] : [['holders', head.holder]],
       },
       packed,
+      withObject(root, key, commit.object),
       await changeDeadLetters(root, key, commit, limit),
       gaps.length > 0 ? await addedGaps(root, names, gaps) : {},
       isAnswer ? await answer(key, lastRequest) : {},

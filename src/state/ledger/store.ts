@@ -4,6 +4,7 @@ import { createBackfills } from './backfills.ts'
 import { createCatalogue } from './catalogue.ts'
 import { createCommits } from './commits.ts'
 import { createDeadLetters } from './dead-letters.ts'
+import { createObjectSizes } from './objects.ts'
 import { createMinutes, createLoadSeen } from './seen.ts'
 import { Root } from './root.ts'
 import { createRenameSink, createPrune } from './upkeep.ts'
@@ -42,6 +43,7 @@ export async function openLedger({
       commit: createCommits(root, own, deadLetterMaxBytes),
       loadSeen: createLoadSeen(root, own),
       ...minutes,
+      ...createObjectSizes(root),
     },
     catalogue: createCatalogue(root),
     deadLetters: createDeadLetters(root),

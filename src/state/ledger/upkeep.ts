@@ -23,6 +23,7 @@ import {
   type Part,
   type Root,
 } from './root.ts'
+import { objectsOf } from './objects.ts'
 import { seenOf } from './seen.ts'
 import { checkpointOf, held, lives, whenHead, type Head } from './streams.ts'
 
@@ -70,7 +71,7 @@ export function createPrune(root: Root, backfills: PrunedBackfills, processes: P
       )
       const write: Part = {
         when: [...when, ...marks.when],
-        drop: dropped.map(seenOf),
+        drop: dropped.flatMap((key) => [seenOf(key), objectsOf(key)]),
         remove: dropped.flatMap((key) =>
           ['heads', 'checkpoints', 'counted', 'audits'].map((collection): RecordKey => [collection, key]),
         ),

@@ -13,13 +13,16 @@ import type { Run } from './run.ts'
  * destination has or never will take.
  */
 export async function shippedLines(run: Run, checkpoint: Checkpoint): Promise<Set<string>> {
-  const { stream, committed, objectBytes = [] } = checkpoint
+  const { stream, committed, objects } = checkpoint
   if (!isExact(stream.sink)) return new Set(run.receiver.received(stream))
   const lines =
     stream.sink === filesName
       ? run.files.committed(stream, committed)
       : [
-          ...run.bucket.linesOf(stream).slice(0, objectBytes.length).flat(),
+          ...run.bucket
+            .linesOf(stream)
+            .slice(0, objects?.last ?? 0)
+            .flat(),
           ...(await run.keeper.store.deadLetters.keys(stream)).map(lineOf),
         ]
   const unique = new Set(lines)

@@ -149,7 +149,7 @@ export function story(): World {
       { writer: 'k3v9', part: '0002-k3v9.ndjson', lines: 23_001, bytes: 15_640_680 },
     ],
   })
-  change(world, stream(102, 'archive'), { objectBytes: [1_200_000, 34_567] })
+  change(world, stream(102, 'archive'), { objects: { last: 2, bytes: 1_234_567 } })
   const same = { isEqual: true, listed: 102_400, ledger: 102_400, missing: 0, extra: 0 }
   const record = { ...same, atMs: at(13), version: '1.0.0', notYetDue: 0, isByCounts: false }
   world.audits.set(streamKey(audited), record)

@@ -1,0 +1,37 @@
+import type { Commit, Ledger } from '../../ports/store.ts'
+import type { Part, Root } from './root.ts'
+
+/** Enough for any size of an object. */
+const sizeBytes = 6
+
+/** The name of the collection: sizes of a stream's objects in the order of their numbers, in records of as many each. */
+export function objectsOf(key: string): string {
+  return `objects:${key}`
+}
+
+/** The first object of a stream begins anew. */
+export function withObject({ records }: Root, key: string, object: Commit['object']): Part {
+  if (object === undefined) return {}
+  const { number, bytes } = object
+  const size = Buffer.alloc(sizeBytes)
+  size.writeUIntLE(bytes, 0, sizeBytes)
+  const record = Math.floor(((number - 1) * sizeBytes) / (records.roomy - (records.roomy % sizeBytes)))
+  return {
+    drop: number === 1 ? [objectsOf(key)] : [],
+    append: [[objectsOf(key), String(record), size]],
+  }
+}
+
+export function createObjectSizes(root: Root): Pick<Ledger, 'objectSizes'> {
+  return {
+    objectSizes: (stream) =>
+      root.under(stream, async (key) => {
+        const all = await root.readAll(objectsOf(key), (record, value) => [Number(record), value] as const)
+        const records = [...all.values()].sort(([one], [other]) => one - other).map(([, value]) => value)
+        const sizes = Buffer.concat(records)
+        return Array.from({ length: sizes.length / sizeBytes }, (_, index) =>
+          sizes.readUIntLE(index * sizeBytes, sizeBytes),
+        )
+      }),
+  }
+}
