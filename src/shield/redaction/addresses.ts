@@ -38,26 +38,8 @@ export function hideAddressField(
   return addresses === 'hash' && maskedAddress.test(text) ? hide(text) : redacted
 }
 
-/** The addresses of the clients of one entry, of which some may be masked by the API. */
-export class ClientAddresses {
-  readonly #known = new Set<string>()
-
-  get isEmpty(): boolean {
-    return this.#known.size === 0
-  }
-
-  add(address: string): void {
-    this.#known.add(plainAddress(address))
-  }
-
-  has(address: string): boolean {
-    const plain = plainAddress(address)
-    return this.#known.has(plain) || this.#known.has(maskAddress(plain))
-  }
-}
-
 /** One spelling of an address: IPv6 in the short form, IPv4 also where it is mapped into IPv6. */
-function plainAddress(address: string): string {
+export function plainAddress(address: string): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
   if (mapped !== undefined || isIP(address) !== 6) return mapped ?? address
   return new URL(`http://[${address}]`).hostname.slice(1, -1)
@@ -67,11 +49,15 @@ function plainAddress(address: string): string {
 const candidates =
   /(?:(?<=%[\da-f]{2})|(?<![\w.%]))(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)|[\da-f]{0,4}(?:(?::|%3a)[\da-f]{0,4}){2,7}(?:\.\d{1,3}){0,3}(?![\w:])\*?)/gi
 
+/** Part of every address, and found in few other texts. */
+const sign = /\.\d{1,3}\.\d{1,3}\.\d|:[\da-f]{0,4}:|%3a/i
+
 /** `Chrome/120.0.0.0`, `v="99.0.0.0"`, `version 1.2.3.4`. */
 const versionBefore = /(?:(?:^|[\s(;,"'])[a-z][\w.-]*\/|\bv(?:er(?:sion)?)?["'=:\s]+)$/i
 
 /** Lookalikes (a time, a version) stay, and so do masked addresses: a stored event is redacted a second time. */
 export function replaceAddresses(text: string, replace: (address: string) => string): string {
+  if (!sign.test(text)) return text
   return text.replace(candidates, (found, offset: number) => {
     const isStarred = found.endsWith('*')
     const address = (isStarred ? found.slice(0, -1) : found).replace(/%3a/gi, ':')

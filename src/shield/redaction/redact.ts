@@ -1,7 +1,8 @@
 import { isExactNumber, isObject, jsonText, type Json, type JsonObject } from '../../domain/text/json.ts'
 import {
-  ClientAddresses,
   hideAddressField,
+  maskAddress,
+  plainAddress,
   replaceAddresses,
   standIn,
   type AddressSettings,
@@ -44,11 +45,15 @@ type Place =
   | 'match'
   /** An address and nothing else. */
   | 'address'
+  /** The value of a pair with a name. */
+  | 'value'
   /** The value of a header, or headers. */
   | 'header'
   | 'text'
   /** Text of which nothing is known. */
   | 'plain'
+
+type Visit = (value: Json, place: Place) => Json
 
 const members = placesBy({
   fact: 'logid timestamp status severity ruleid rulegroup asn country serverzone serverzoneid method',
@@ -60,7 +65,8 @@ const members = placesBy({
   address: 'remoteip remoteaddr clientip',
   header: 'headers requestheaders request_headers',
   body: 'urlencodedbody requestbody body',
-  text: 'labels name key value',
+  text: 'labels name key',
+  value: 'value',
 })
 const headers = placesBy({ userAgent: 'user-agent', referer: 'referer referrer' })
 
@@ -98,56 +104,86 @@ export function createRedactor(redaction: Redaction): Redactor {
     body: body === 'drop',
   }
   const standFor = standIn(redaction)
+  /** Of the entry at hand: what was hidden, and the addresses of its clients. */
+  const copies = new Copies()
+  const clients = new Set<string>()
 
-  function hideWhereItStands(value: Json, place: Place, copies: Copies, clients: ClientAddresses): Json {
+  function replaceClient(address: string): string {
+    clients.add(plainAddress(address))
+    return standFor(address)
+  }
+
+  function hideWhereItStands(value: Json, place: Place): Json {
     if (place === 'body') return redacted
     const text = typeof value === 'string' ? value : jsonText(value)
     if (place === 'secret') {
       copies.remember(text)
       return redacted
     }
-    const clean = hideNamed(text, place, names, copies)
+    const clean = hideNamed(text, place)
     if (addresses === 'keep') return clean
-    const replace = (address: string) => {
-      clients.add(address)
-      return standFor(address)
-    }
-    if (ofClients.has(place)) return replaceAddresses(clean, replace)
+    if (ofClients.has(place)) return replaceAddresses(clean, replaceClient)
     if (place !== 'address') return clean
     // Masked by the API.
     if (clean.endsWith('*')) clients.add(clean.trim())
-    return hideAddressField(clean, addresses, replace)
+    return hideAddressField(clean, addresses, replaceClient)
   }
 
-  function hideCopies(text: string, place: Place, copies: Copies, clients: ClientAddresses): string {
-    if (place === 'plain') return copies.hideIn(text)
-    if (place === 'url' || place === 'referer') {
-      const at = queryStart(text)
-      return text.slice(0, at) + hideCopies(text.slice(at), 'match', copies, clients)
+  function hideNamed(text: string, place: Place): string {
+    switch (place) {
+      case 'url':
+      case 'referer':
+        return hideInUrl(text, names, copies)
+      case 'text':
+      case 'match':
+      case 'header':
+        return hideInText(text, names, copies)
+      case 'plain':
+        return hideInText(text, names, copies, { isPlain: true })
+      default:
+        return text
     }
-    const clean = place === 'match' ? copies.hideIn(text) : text
-    const mayName = place === 'match' || place === 'text' || place === 'message'
-    if (!mayName || clients.isEmpty) return clean
-    return replaceAddresses(clean, (address) => (clients.has(address) ? standFor(address) : address))
   }
 
-  function walk(value: Json, place: Place, visit: (value: Json, place: Place) => Json, level = 0): Json {
+  function hideCopies(value: Json, place: Place): Json {
+    if (typeof value !== 'string') return value
+    if (place === 'plain') return copies.hideIn(value)
+    if (place === 'match') return hideClients(copies.hideIn(value))
+    if (place === 'text' || place === 'message') return hideClients(value)
+    if (place !== 'url' && place !== 'referer') return value
+    const at = queryStart(value)
+    return value.slice(0, at) + hideClients(copies.hideIn(value.slice(at)))
+  }
+
+  function hideClients(text: string): string {
+    if (clients.size === 0) return text
+    const isClient = (plain: string) => clients.has(plain) || clients.has(maskAddress(plain))
+    return replaceAddresses(text, (address) =>
+      isClient(plainAddress(address)) ? standFor(address) : address,
+    )
+  }
+
+  function walk(value: Json, place: Place, visit: Visit, level = 0): Json {
     if (value === null || value === '' || typeof value === 'boolean') return value
-    if (place === 'secret' || place === 'body' || typeof value === 'string') return visit(value, place)
+    if (place === 'secret' || place === 'body') return visit(value, place)
+    if (typeof value === 'string') return place === 'fact' ? value : visit(value, place)
     if (typeof value === 'number' || isExactNumber(value)) return value
     if (level === mostLevels) return visit(jsonText(value), 'plain')
     if (!isObject(value))
       return mapItems(value, (item, index) =>
         walk(item, isSecretPair(value, index) ? 'secret' : place, visit, level + 1),
       )
-    const name = nameIn(value)
-    return mapMembers(value, (key, held) => {
-      const isValue = key.toLowerCase() === 'value'
-      let at = placeOf[place === 'header' && name === undefined ? 'header' : 'member'](key)
-      if (isValue && name !== undefined) at = placeOf.header(name)
-      if (isValue && place === 'match' && at !== 'secret') at = 'match'
-      return walk(held, at, visit, level + 1)
-    })
+    return mapMembers(value, (key, held) => walk(held, placeIn(place, key, value), visit, level + 1))
+  }
+
+  /** Of a member of an object that is at some place. */
+  function placeIn(place: Place, key: string, members: JsonObject): Place {
+    if (place === 'header' && nameIn(members) === undefined) return placeOf.header(key)
+    const own = placeOf.member(key)
+    if (own !== 'value') return own
+    const name = nameIn(members)
+    const named = name === undefined ? 'text' : placeOf.header(name)
+    return place === 'match' && named !== 'secret' ? 'match' : named
   }
 
   /** Whether the item before is the name of a hidden header, as in `["Cookie", "a=1"]` and in a list of such pairs. */
@@ -157,47 +193,29 @@ export function createRedactor(redaction: Redaction): Redactor {
     return typeof name === 'string' && /^\s*[\w-]+\s*$/.test(name) && isHidden(name)
   }
 
-  return (rest, log) => {
-    const copies = new Copies()
-    const clients = new ClientAddresses()
-    const pass = (visit: (value: Json, place: Place) => Json, entry: ReturnType<Redactor>) => ({
-      rest: mapMembers(entry.rest, (key, value) =>
+  function pass(visit: Visit, rest: JsonObject, log: Json): ReturnType<Redactor> {
+    return {
+      rest: mapMembers(rest, (key, value) =>
         // The log comes decoded.
-        key === 'log' ? value : walk(value, placeOf.member(key), visit),
+        key === 'log' ? value : walk(value, placeIn('text', key, rest), visit),
       ),
-      log: walk(entry.log, typeof entry.log === 'string' ? 'plain' : 'text', visit),
-    })
-    const clean = pass((value, place) => hideWhereItStands(value, place, copies, clients), { rest, log })
-    if (copies.isEmpty && clients.isEmpty) return clean
-    return pass(
-      (value, place) => (typeof value === 'string' ? hideCopies(value, place, copies, clients) : value),
-      clean,
-    )
+      log: walk(log, typeof log === 'string' ? 'plain' : 'text', visit),
+    }
   }
-}
 
-function hideNamed(text: string, place: Place, names: HiddenNames, copies: Copies): string {
-  switch (place) {
-    case 'url':
-    case 'referer':
-      return hideInUrl(text, names, copies)
-    case 'text':
-    case 'match':
-    case 'header':
-      return hideInText(text, names, copies)
-    case 'plain':
-      return hideInText(text, names, copies, { isPlain: true })
-    default:
-      return text
+  return (rest, log) => {
+    copies.clear()
+    clients.clear()
+    const clean = pass(hideWhereItStands, rest, log)
+    return copies.isEmpty && clients.size === 0 ? clean : pass(hideCopies, clean.rest, clean.log)
   }
 }
 
 /** The name of a pair `{Name, Value}` or `{Key, Value}`, in any case. */
 function nameIn(members: JsonObject): string | undefined {
   for (const key in members) {
-    if (key.length > 4 || key.length < 3) continue
-    const plain = key.toLowerCase()
-    const name = plain === 'name' || plain === 'key' ? members[key] : undefined
+    if (key !== 'Name' && !(key.length < 5 && /^(?:name|key)$/i.test(key))) continue
+    const name = members[key]
     if (typeof name === 'string') return name
   }
   return undefined

@@ -19,9 +19,10 @@ function hideValues(
   { names, endOf }: Form,
   isHidden: (name: string) => boolean,
   copies: Copies,
+  begin = 0,
 ): string {
   let [clean, from] = ['', 0]
-  names.lastIndex = 0
+  names.lastIndex = begin
   for (let found = names.exec(text); found !== null; found = names.exec(text)) {
     const start = names.lastIndex
     // What seemed to be the value of this name may be a name itself.
@@ -103,11 +104,14 @@ export function hideInText(
   copies: Copies,
   { isPlain = false } = {},
 ): string {
+  // Most values of headers have none of these signs.
+  if (!/[:="'@%]/.test(text)) return text
   let clean = names.body ? withoutBody(text) : text
   if (isPlain) clean = hideValues(clean, headerAnywhere, names.header, copies)
   else if (clean.includes(':')) clean = hideValues(clean, headerLine, names.header, copies)
   if (/["']/.test(clean)) clean = hideValues(clean, quotedName, names.header, copies)
-  return hideInQuery(clean, parameterInText, names, copies)
+  clean = hideParameters(clean, parameterInText, names, copies)
+  return mayHaveUser(clean) ? clean.replace(userInfo, redacted) : clean
 }
 
 /** A whole request in a text: what follows its headers is its body. */
@@ -117,19 +121,27 @@ function withoutBody(text: string): string {
   return blank === null ? text : text.slice(0, blank.index + blank[0].length) + redacted
 }
 
-function hideInQuery(text: string, form: Form, names: HiddenNames, copies: Copies): string {
-  const clean = /=|%3d/i.test(text) ? hideValues(text, form, names.parameter, copies) : text
-  return /@|%40/.test(clean) ? clean.replace(userInfo, redacted) : clean
+function hideParameters(text: string, form: Form, names: HiddenNames, copies: Copies, begin = 0): string {
+  const mayName = text.includes('=', begin) || text.includes('%3', begin)
+  return mayName ? hideValues(text, form, names.parameter, copies, begin) : text
+}
+
+function mayHaveUser(text: string): boolean {
+  return text.includes('@') || text.includes('%40')
 }
 
 /** Where the query or the fragment of a URL begins. */
 export function queryStart(url: string): number {
-  return indexFrom(/[?#]/g, url, 0)
+  const [query, fragment] = [url.indexOf('?'), url.indexOf('#')]
+  if (query < 0 || fragment < 0) return query < 0 && fragment < 0 ? url.length : Math.max(query, fragment)
+  return Math.min(query, fragment)
 }
 
 /** Hides the user info and what is hidden of query and fragment; scheme, host and path stay. */
 export function hideInUrl(url: string, names: HiddenNames, copies: Copies): string {
   const at = queryStart(url)
-  const front = url.slice(0, at).replace(/(?<=^[a-z][a-z\d+.-]*:\/\/)[^/]+(?=@)/i, redacted)
-  return front + hideInQuery(url.slice(at), parameterInUrl, names, copies)
+  const clean = hideParameters(url, parameterInUrl, names, copies, at)
+  if (!mayHaveUser(clean)) return clean
+  const front = clean.slice(0, at).replace(/(?<=^[a-z][a-z\d+.-]*:\/\/)[^/]+(?=@)/i, redacted)
+  return front + clean.slice(at).replace(userInfo, redacted)
 }
