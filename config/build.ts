@@ -10,7 +10,7 @@ const from = fileURLToPath(new URL('../src', import.meta.url))
 const to = fileURLToPath(new URL('../dist', import.meta.url))
 
 const packages = await bundle({
-  input: { cli: join(from, 'cli.ts') },
+  input: { cli: join(from, 'cli.js') },
   folder: to,
   addressOf(path) {
     const place = `./${relative(from, path).replace(/\.ts$/, '.js')}`
@@ -18,7 +18,7 @@ const packages = await bundle({
   },
 })
 for (const entry of readdirSync(from, { recursive: true, withFileTypes: true })) {
-  if (!entry.isFile() || /\.(?:ts|md)$|^tsconfig\.json$/.test(entry.name)) continue
+  if (!entry.isFile() || /\.(?:ts|md)$|^(?:tsconfig\.json|cli\.js)$/.test(entry.name)) continue
   const path = join(entry.parentPath, entry.name)
   const target = join(to, path.slice(from.length))
   mkdirSync(dirname(target), { recursive: true })

@@ -33,7 +33,9 @@ const rooms = [
 ]
 
 const mayImport: Readonly<Record<string, readonly string[]>> = {
-  'cli.ts': ['commands', 'config', ...adapter],
+  'cli.js': ['commands'],
+  // A link to it.
+  'cli.ts': ['commands'],
   commands: ['assemble', ...rooms, ...sinks, 'simulator', 'config', 'clock.ts', ...adapter],
   assemble: [
     ...rooms,
@@ -113,7 +115,7 @@ const packages: readonly { name: string; parts: readonly string[]; instead: stri
     instead:
       'check foreign input where it comes in: config/, a config.ts beside its adapter, a preset, shield/ or simulator/',
   },
-  { name: 'commander', parts: ['cli.ts', 'commands'], instead: 'take values' },
+  { name: 'commander', parts: ['commands'], instead: 'take values' },
   { name: 'yaml', parts: ['config'], instead: 'read configuration text in config/' },
   { name: 'node:sqlite', parts: ['sqlite', 'state/sqlite', 'sinks/file'], instead: 'take the Store port' },
   { name: 'node:http', parts: ['server', 'simulator'], instead: 'request through transport/' },
@@ -173,7 +175,7 @@ const everywhere = [
 ]
 
 const parts = Object.keys(mayImport)
-const isFile = (part: string): boolean => part.endsWith('.ts')
+const isFile = (part: string): boolean => /\.[jt]s$/.test(part)
 const isSplit = (part: string): boolean => parts.some((other) => other.startsWith(`${part}/`))
 
 /** What a file of `part` that lies `below` folders deeper may not import, as patterns of the specifiers that it would write. */
@@ -321,7 +323,7 @@ export default defineConfig({
       rules: { 'no-restricted-globals': 'off', 'no-restricted-properties': 'off' },
     },
     { files: readersOfEnvironment, rules: { 'no-restricted-properties': 'off' } },
-    { files: ['**/src/cli.ts'], rules: { 'unicorn/no-process-exit': 'off' } },
+    { files: ['**/src/cli.*'], rules: { 'unicorn/no-process-exit': 'off' } },
     { files: ['**/*.config.ts'], rules: { 'import/no-default-export': 'off' } },
     // The page runs in a browser.
     {

@@ -52,7 +52,9 @@ test('help and hints name the program as it was called', async () => {
 
 test('on an older Node the first line names the required version', async () => {
   const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '20.19.0' })`
-  const child = startNode(['--import', older, join(projectFolder, 'src/cli.ts'), 'run'])
+  // Which cannot read TypeScript either.
+  const flags = ['--no-strip-types', '--import', older]
+  const child = startNode([...flags, join(projectFolder, 'src/cli.ts'), 'run'])
   expect(await child.exited).toMatchObject({ code: 1 })
   expect(child.stderr()).toMatch(/^shieldlog needs Node 24 or later; this is Node 20\.19\.0\. \S/)
   expect(child.stderr().trim()).not.toContain('\n')
