@@ -103,8 +103,8 @@ export interface Checkpoint {
   readonly newestMs?: number | undefined
   readonly storedCursors: readonly StoredCursor[]
   /**
-   * Fingerprints (16 hex digits) of events, as they are listed, at most 32: the first ones of the latest complete scan,
-   * or the last ones of its last page where the listing is oldest-first.
+   * Fingerprints (16 hex digits) of events, as they are listed, at most 32: on the first page of the latest complete
+   * scan, or on the last one where the listing is oldest-first.
    */
   readonly mark: readonly string[]
   /**

@@ -47,6 +47,32 @@ describe('a page that is the same as at the poll before, and of which every even
     expect(after.counters).toMatchObject({ ...more, delivered: 150 })
   })
 
+  it('counts as met with what was new on it', async () => {
+    const { stage, poll, parsed } = await polled()
+    const more = firstEvents(151)
+    stage.script.answer = () => ({ events: more, hash: 'other' })
+    for (let polls = 0; polls < 2; polls++) await poll()
+    expect(parsed()).toBe(0)
+    expect(await stage.read()).toMatchObject({ listed: 151, needsFull: false })
+  })
+
+  it('counts no event that the page before it showed too', async () => {
+    const { stage, poll } = await polled()
+    const all = firstEvents(160)
+    const listFirst = (from: number, to: number) => {
+      stage.script.answer = ({ cursor }) =>
+        cursor === null
+          ? { events: all.slice(from, to), next: 'second', hash: `${from} to ${to}` }
+          : { events: all.slice(10), hash: 'second' }
+    }
+    listFirst(0, 10)
+    for (let polls = 0; polls < 3; polls++) await poll()
+    expect(await stage.read()).toMatchObject({ listed: 160, needsFull: false })
+    listFirst(1, 11)
+    await poll()
+    expect(await stage.read()).toMatchObject({ shrunken: { missing: 1 } })
+  })
+
   it('is parsed once its events count as not delivered any more', async () => {
     const { stage, poll } = await polled()
     await stage.change((checkpoint) => checkpoint, { unsee: 'all' })

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Cursor, PageFacts } from './page.ts'
-import { markSize, maxEmptyPages, maxPagesPerScan } from '../policy.ts'
+import { maxEmptyPages, maxPagesPerScan } from '../policy.ts'
 
 /** `full`: from the first page to the last; `incremental`: where new events are expected; `archive`: from files. */
 export type ScanKind = 'full' | 'incremental' | 'archive'
@@ -44,9 +44,9 @@ export interface Scan {
   readonly missed: number
   /** A newest-first incremental scan would have stopped before the next page. */
   readonly pastHead: boolean
-  /** Fingerprints (hex) of the first events that it read, as they are listed, at most 32, */
+  /** Fingerprints (hex) of the first events of its first page that was not empty, as they are listed, at most 32, */
   readonly head: readonly string[]
-  /** and of the last ones of its latest page that was not empty. */
+  /** and of the last ones of its latest such page. */
   readonly last: readonly string[]
   /** What of the mark it has not met; absent where there was no mark when it began. */
   readonly owed?: readonly string[]
@@ -148,7 +148,7 @@ export function advanceScan(scan: Scan, facts: PageFacts, test: ScanTest): ScanS
     met: scan.met + facts.met + (isResent ? facts.fresh : 0),
     // "All seen" alone would stop too early: a listing that shifts shows events of this very scan again.
     pastHead: scan.pastHead || (markMet && facts.unseen === 0 && isWhollyOld),
-    head: [...scan.head, ...facts.head].slice(0, markSize),
+    head: scan.head.length > 0 ? scan.head : facts.head,
     last: facts.last.length > 0 ? facts.last : scan.last,
     ...timesRead(scan, facts),
   }

@@ -141,6 +141,12 @@ describe('a scan', () => {
     })
   })
 
+  it('takes its mark from its first page that is not empty: more would lie behind the end of short listings', () => {
+    const heads = [[], ['a', 'b'], ['c']]
+    const read = heads.reduce((scan, head) => advanceScan(scan, buildFacts({ head }), noTest).scan, buildScan())
+    expect(read.head).toEqual(['a', 'b'])
+  })
+
   it('counts its events, and those that incremental scans would have read', () => {
     const page = fc.record({
       unseen: fc.nat({ max: 3 }),

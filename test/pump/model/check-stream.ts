@@ -132,9 +132,6 @@ export function isExcused({ excused }: Run, stream: Stream, { key }: Entry): boo
   return excused.has(`${streamKey(stream)} ${key}`)
 }
 
-/** A poll notices where fewer of the newest events are listed. */
-const noticed = 8
-
 /**
  * Lag is honest: what had appeared when the stream was caught up is shipped, apart from what came later than the
  * overlap covers. Of a listing without order, incremental scans promise nothing.
@@ -154,6 +151,8 @@ function checkLag(
   const unread = missingOf(run, stream, shipped, caughtUpMs).filter(
     ({ arrivesAtMs, sortMs }) => arrivesAtMs - sortMs <= overlapMs,
   )
+  // Where they are hidden a poll notices it: those on the page that has the newest, which is the last one or a whole one.
+  const noticed = world.order.includes('newest') ? world.pageSize : 1
   const newest = known.filter(({ sinceMs }) => sinceMs < caughtUpMs).slice(-noticed)
   const isNoticed = isHidden(run, stream, newest, caughtUpMs)
   const unexcused = unread.filter(
