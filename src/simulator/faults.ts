@@ -11,6 +11,9 @@ import {
   type Answer,
   type Send,
 } from './answer.ts'
+import { exactJson } from '../domain/text/decode.ts'
+import type { Json } from '../domain/text/json.ts'
+import { hashOf } from './entries/hash.ts'
 import type { Operation, Route } from './route.ts'
 
 /** A way to answer that differs from the regular one. */
@@ -170,6 +173,19 @@ export function expiredToken(): Fault {
   return { kind: 'expiredToken', answer }
 }
 
+/** Lists half of the entries, always the same ones, for two minutes of every four. */
+export function shrunken(): Fault {
+  const answer = ({ nowMs, regular }: FaultContext) => {
+    if (Math.floor(nowMs / 120_000) % 2 === 0) return undefined
+    const whole = regular()
+    const { logs, ...rest } = (exactJson(whole.body.toString()) ?? {}) as { readonly logs?: Json }
+    if (!Array.isArray(logs)) return whole
+    const listed = logs.filter((entry) => hashOf(JSON.stringify(entry)) % 2 === 0)
+    return jsonAnswer(200, { logs: listed, ...rest })
+  }
+  return { kind: 'shrunken', answer }
+}
+
 type When = { readonly when?: 'before' | 'mid' }
 
 /** The connection is reset: before the answer, or after half of its body. */
@@ -203,7 +219,7 @@ function often(every: number, fault: Fault, operation: Operation = 'eventLogs'):
   return { match: { operation }, every, times: Number.POSITIVE_INFINITY, fault }
 }
 
-/** Named faults, to rehearse with. Under those of event logs every entry stays readable. */
+/** Named faults, to rehearse with. Under those of event logs every entry can be read, at times. */
 export const scenarios: { readonly [name: string]: readonly FaultRule[] } = {
   throttled: [often(5, { kind: 'throttle', answer: ({ route }) => tooMany(route, '2') })],
   'server-error': [often(7, status({ status: 500 }))],
@@ -211,6 +227,7 @@ export const scenarios: { readonly [name: string]: readonly FaultRule[] } = {
   hang: [often(13, hang())],
   'not-json': [often(7, notJson())],
   'expired-tokens': [often(5, expiredToken())],
+  shrunken: [often(1, shrunken())],
   // Every page: what becomes of an entry must not depend on when it is read.
   'bad-escapes': [often(1, badEscapes())],
   blocked: [often(9, status({ status: 403, body: '<title>Blocked by the web filter</title>' }))],

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { failureCodes } from '../../src/domain/failure.ts'
 import { earlyEndCode } from '../../src/domain/plan/route-state.ts'
+import { guards } from '../../src/domain/scan/scan.ts'
 import { internalEvents } from '../../src/telemetry/internal-events.ts'
 import { changedCosts, measureCosts, readCosts } from '../bench/cost/costs.ts'
 import { projectFolder } from '../setup/project-folder.ts'
@@ -63,7 +64,7 @@ test('every message on the page of troubleshooting is a message of the program',
 })
 
 test('every code and every event on the page of troubleshooting exists', () => {
-  const known = [...failureCodes, earlyEndCode, ...Object.keys(internalEvents)]
+  const known: string[] = [...failureCodes, ...guards, earlyEndCode, ...Object.keys(internalEvents)]
   const names = explained('Codes and log events')
   expect(names.length).toBeGreaterThan(5)
   expect(names.filter((name) => !known.includes(name))).toEqual([])

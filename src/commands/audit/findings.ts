@@ -181,7 +181,7 @@ function streamText(stream: StreamAudit): string {
     named.length > 0 &&
       `${missingEvents.length > named.length ? 'The first ids' : 'By id'}: ${named.join(', ')}.`,
     extra > 0 &&
-      `Extra (delivered, and no longer listed): ${byMinute(stream, extra, 'extra')}; a repair removes nothing.`,
+      `The API lists ${countText(ledger - extra)} of ${countText(ledger)} known events, and may hide others with them. Extra (known, and not listed now): ${byMinute(stream, extra, 'extra')}; a repair removes nothing.`,
     isByCounts && 'Some fingerprints are gone: compared by counts and hashes.',
   ])
 }

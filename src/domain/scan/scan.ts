@@ -184,13 +184,15 @@ export function withFound(scan: Scan, unseen: number, timesMs: readonly number[]
   const isPolled = (timeMs: number) => polled !== null && polled.fromMs <= timeMs && timeMs < polled.beforeMs
   return {
     ...scan,
-    ...(timesMs.length > 0 && { foundUntilMs: Math.max(scan.foundUntilMs ?? -Infinity, ...timesMs) }),
+    ...(timesMs.length > 0 && { foundUntilMs: timesMs.reduce(later, scan.foundUntilMs ?? -Infinity) }),
     found: scan.found + unseen,
     foundAtTail: scan.foundAtTail + unseen,
     foundAtHead: scan.foundAtHead + (scan.pastHead ? 0 : unseen),
     missed: scan.missed + timesMs.filter(isPolled).length,
   }
 }
+
+const later = (one: number, other: number) => Math.max(one, other)
 
 /** So often the remembered page may come again. */
 const mostRepeats = 4

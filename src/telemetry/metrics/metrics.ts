@@ -410,7 +410,10 @@ export const countedMetrics = {
   sink_removals_total: [sink, 'Days of zones whose files `retention` of a file sink removed.'],
   sink_bytes_total: [sink, 'Bytes that the sink accepted.'],
   checkpoint_commit_duration_seconds: [{}, 'Time that the store needed for a commit.', commitBuckets],
-  scans_guarded_total: [{ guard: guards }, 'Scans that shieldlog stopped because the listing did not end.'],
+  scans_guarded_total: [
+    { guard: guards },
+    'Scans that do not count, because the listing did not end or was shorter than before.',
+  ],
   stream_failures_total: [{ ...sink, code: failureCodes }, 'Failed pumps of streams of the sink, by code.'],
   part_repairs_total: [
     { ...sink, repair: ['cut', 'short', 'replaced'] },

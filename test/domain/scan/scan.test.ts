@@ -143,7 +143,10 @@ describe('a scan', () => {
 
   it('takes its mark from its first page that is not empty: more would lie behind the end of short listings', () => {
     const heads = [[], ['a', 'b'], ['c']]
-    const read = heads.reduce((scan, head) => advanceScan(scan, buildFacts({ head }), noTest).scan, buildScan())
+    const read = heads.reduce(
+      (scan, head) => advanceScan(scan, buildFacts({ head }), noTest).scan,
+      buildScan(),
+    )
     expect(read.head).toEqual(['a', 'b'])
   })
 
