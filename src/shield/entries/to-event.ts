@@ -276,7 +276,7 @@ export function eventsOf(
 }
 
 /** The entry of an event that `eventsOf` has made, as received. */
-export const receivedEntry = (event: Event): Json | undefined => EntryEvent.entryIn(event)
+export const receivedEntry = (event: Event): Json => EntryEvent.entryOf(event as object as EntryEvent)
 
 type Decode = (event: EntryEvent, entry: Json) => Event
 
@@ -313,8 +313,8 @@ class EntryEvent {
       })
   }
 
-  static entryIn(event: object): Json | undefined {
-    return #entry in event ? event.#entry : undefined
+  static entryOf(event: EntryEvent): Json {
+    return event.#entry
   }
 
   get hasOwnId(): boolean {

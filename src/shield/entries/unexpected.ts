@@ -5,7 +5,7 @@ import {
   type UnexpectedKind,
   type UnexpectedNames,
 } from '../../domain/event/unexpected.ts'
-import { isObject, type Json } from '../../domain/text/json.ts'
+import { isObject, type Json, type JsonObject } from '../../domain/text/json.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { decodeLog, logObjectOf, receivedEntry } from './to-event.ts'
 
@@ -24,23 +24,13 @@ const logNames = inAnyCase(knownNames.log)
 const longestName = 40
 const mostOfOne = 10
 
-export interface ReceivedEntry {
-  readonly entry: Json
-  readonly hasTime: boolean
-}
-
 /** What events of one page are like that `eventsOf` has made. */
 export function unexpectedIn(events: readonly Event[]): Unexpected {
-  return unexpectedOf(
-    events.flatMap((event) => {
-      const entry = receivedEntry(event)
-      return entry === undefined ? [] : { entry, hasTime: event.timeMs !== undefined }
-    }),
-  )
+  return unexpectedOf(events.map(receivedEntry), (index) => events[index]!.timeMs !== undefined)
 }
 
 /** Of entries of one page. As expected, they cost a glance at their names, and the decoding of one log. */
-export function unexpectedOf(received: readonly ReceivedEntry[]): Unexpected {
+export function unexpectedOf(entries: readonly Json[], hasTime: (index: number) => boolean): Unexpected {
   let names: UnexpectedNames = {}
   const counts: { -readonly [Kind in UnexpectedKind]?: number } = {}
   const note = (kind: UnexpectedKind, found: readonly string[]) => {
@@ -49,7 +39,7 @@ export function unexpectedOf(received: readonly ReceivedEntry[]): Unexpected {
     if (told.some((name) => names[kind]?.includes(name) !== true))
       names = joinedNames(names, { [kind]: told })
   }
-  for (const { entry, hasTime } of received) {
+  for (const [index, entry] of entries.entries()) {
     if (!isObject(entry)) {
       note('member', [`${shapeOf(entry)} in place of an entry`])
       continue
@@ -59,12 +49,10 @@ export function unexpectedOf(received: readonly ReceivedEntry[]): Unexpected {
     const { labels, timestamp } = entry
     if (!isObject(labels)) note('labels', [shapeOf(labels)])
     else if (!hasAny(labels, labelNames)) note('labels', Object.keys(labels))
-    if (!hasTime) note('time', [shapeOf(timestamp)])
+    if (!hasTime(index)) note('time', [shapeOf(timestamp)])
   }
-  const logs = received.flatMap(({ entry }) =>
-    isObject(entry) && hasLog(entry['log']) ? [entry['log']] : [],
-  )
-  if (!logs.some(isKnownLog)) for (const log of logs) note('log', namesOfLog(log))
+  if (!entries.some((entry) => hasLog(entry) && isKnownLog(entry['log'])))
+    for (const entry of entries) if (hasLog(entry)) note('log', namesOfLog(entry['log']))
   return { names, counts }
 }
 
@@ -84,15 +72,15 @@ function hasAny(object: object, known: ReadonlySet<string>): boolean {
   return isEmpty
 }
 
-function hasLog(log: Json | undefined): log is Json {
-  return log !== undefined && log !== null && log !== ''
+function hasLog(entry: Json): entry is JsonObject {
+  return isObject(entry) && (entry['log'] ?? '') !== ''
 }
 
-function isKnownLog(log: Json): boolean {
+function isKnownLog(log: Json | undefined): boolean {
   return hasAny(logObjectOf(decodeLog(log)), logNames)
 }
 
-function namesOfLog(log: Json): string[] {
+function namesOfLog(log: Json | undefined): string[] {
   const decoded = decodeLog(log)
   return typeof decoded === 'string' ? ['text'] : Object.keys(logObjectOf(decoded))
 }

@@ -230,11 +230,11 @@ class EntryTally {
 
   addPage(entries: readonly Json[]): void {
     for (const entry of entries) this.#add(entry)
-    const received = entries.map((entry) => ({
-      entry,
-      hasTime: isObject(entry) && entryTimeOf(entry['timestamp']) !== undefined,
-    }))
-    this.unexpected = joined([this.unexpected, unexpectedOf(received)])
+    const hasTime = (index: number) => {
+      const entry = entries[index]
+      return isObject(entry) && entryTimeOf(entry['timestamp']) !== undefined
+    }
+    this.unexpected = joined([this.unexpected, unexpectedOf(entries, hasTime)])
   }
 
   #add(entry: unknown): void {
