@@ -81,12 +81,13 @@ interface NamedGap extends Gap {
 
 function gapsJson(gaps: readonly NamedGap[]): string {
   return jsonResult({
-    gaps: gaps.map(({ acknowledgedAt: at, ...gap }) => ({
+    gaps: gaps.map(({ acknowledgedAt: at, readAt, ...gap }) => ({
       ...gap,
       from: iso(gap.from),
       to: iso(gap.to),
       recordedAt: iso(gap.recordedAt),
       ...(at !== undefined && { acknowledgedAt: iso(at) }),
+      ...(readAt !== undefined && { readAt: iso(readAt) }),
     })),
   })
 }
@@ -103,9 +104,14 @@ function listText(gaps: readonly NamedGap[], paint: Paint): string {
     ['lost, UTC', ({ day, from, to }) => `${timeOn(day, from)}-${timeOn(day, to)}`],
     ['reason', ({ reason }) => reason, { spare: 1 }],
     ['recorded', ({ recordedAt }) => dayAt(recordedAt), { spare: 0 }],
-    ['acknowledged', ({ acknowledgedAt: at }) => (at === undefined ? 'no' : dayAt(at))],
+    [
+      'acknowledged',
+      ({ acknowledgedAt: at, readAt }) =>
+        readAt !== undefined ? `read ${dayAt(readAt)}` : at === undefined ? 'no' : dayAt(at),
+    ],
   ]
-  const reasons = new Set(gaps.map(({ reason }) => reason))
+  const lost = gaps.filter(({ readAt }) => readAt === undefined)
+  const reasons = new Set(lost.map(({ reason }) => reason))
   const open = gaps.filter(isOpenGap).length
   // A sink ships them itself: what it has delivered already is skipped.
   const copies = gaps.flatMap(({ files = [], zone, sink, day }) =>
@@ -117,7 +123,10 @@ function listText(gaps: readonly NamedGap[], paint: Paint): string {
   )
   const texts = [
     ...Array.from(reasons, (reason) => `${reason}: ${gapReasonTexts[reason]}.`),
-    `The API no longer lists these events. If a file sink has them: ${commandLine('backfill --source')}`,
+    lost.length > 0 &&
+      `The API no longer lists these events. If a file sink has them: ${commandLine('backfill --source')}`,
+    lost.length < gaps.length &&
+      'read: the day was read whole since. Where it was older than poll.readableDays, the API may have listed less than it had.',
     open > 0 && `To end the alarm about ${countOf(open, 'gap')}: ${commandLine('gaps acknowledge')}`,
     copies.length > 0 &&
       'Lines that were never committed were cut off files of such a day. Copies are kept for two weeks; these commands ship them:',

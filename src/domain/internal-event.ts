@@ -99,6 +99,7 @@ export type InternalEvent =
   | { name: 'StreamRecovered'; stream: Stream; failures: number; seconds: number }
   | { name: 'StreamEnded'; stream: Stream; as: 'complete' | 'expired' }
   | { name: 'GapFound'; gap: Gap }
+  | { name: 'GapClosed'; gap: Gap }
   | { name: 'EntriesUnexpected'; stream: Stream; found: Unexpected }
   /** After those: events have come for an hour that are all as expected. */
   | { name: 'EntriesAsExpected'; stream: Stream }

@@ -63,8 +63,11 @@ export interface Gap extends Stream {
   readonly files?: readonly string[]
   /** When a person said that they know of it; absent until then. An acknowledged gap stays one, without an alarm. */
   readonly acknowledgedAt?: number
+  /** When a full scan that began after the gap had read the whole day after all: nothing is known to be lost. */
+  readonly readAt?: number
 }
 
-export function isOpenGap({ acknowledgedAt }: { readonly acknowledgedAt?: unknown }): boolean {
-  return acknowledgedAt === undefined
+/** Nobody knows of it, and the day was not read since. */
+export function isOpenGap(gap: { readonly acknowledgedAt?: unknown; readonly readAt?: unknown }): boolean {
+  return gap.acknowledgedAt === undefined && gap.readAt === undefined
 }

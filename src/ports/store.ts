@@ -113,6 +113,7 @@ export interface Commit {
    * ones are ignored; one that is also in `deadLetters` stays, with the content given there.
    */
   readonly removedDeadLetters?: readonly Identity[]
+  /** To add; those with `readAt` are known, and closed. */
   readonly gaps: readonly Gap[]
   /** The object that the delivery has used: the one after the latest. */
   readonly object?: Pick<DeliveredObject, 'number' | 'bytes'> | undefined

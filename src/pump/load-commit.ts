@@ -8,6 +8,7 @@ import { guardText, type ScanStep } from '../domain/scan/scan.ts'
 import { driftAfter, joined, type Unexpected } from '../domain/event/unexpected.ts'
 import type { Source } from '../ports/delivery.ts'
 import type { Telemetry } from '../ports/process.ts'
+import { closedBy, gapsBefore } from './close-gaps.ts'
 import { commitDelivery, deadLettersOf, type Delivered, type DeliveryOutcome } from './commit-delivery.ts'
 import type { SinkTarget } from './open-sink.ts'
 import type { LoadPage } from './read-load.ts'
@@ -34,6 +35,7 @@ export async function commitLoad(
   const beganMs = deps.clock.monotonic()
   const isArchive = pages[0]!.scan.kind === 'archive'
   const lateMs = isArchive ? null : lateBefore(before, policy)
+  const openGaps = await gapsBefore(session, pages.at(-1)!)
   const settle = (outcome: DeliveryOutcome) => {
     const events = eventsOf(outcome)
     const { done, part } = settledPages(pages, wanted, events)
@@ -69,7 +71,7 @@ export async function commitLoad(
       deadLetters,
       removedDeadLetters: replayed,
       // What else the API has removed with the events that it lists no more is not known.
-      gaps: gone === undefined ? [] : [gone],
+      gaps: gone !== undefined ? [gone] : done < pages.length ? [] : closedBy(next, openGaps, session),
     }
     return { done, counts, known, sightings, found, next, extras }
   }
@@ -81,7 +83,8 @@ export async function commitLoad(
     sightings,
     left.flatMap(({ unseen }) => unseen),
   )
-  for (const gap of settled.extras.gaps) telemetry.emit({ name: 'GapFound', gap })
+  for (const gap of settled.extras.gaps)
+    telemetry.emit({ name: gap.readAt === undefined ? 'GapFound' : 'GapClosed', gap })
   const last = pages[done - 1]
   if (failure === undefined && last !== undefined)
     tellChanges(telemetry, before, session.checkpoint(), last.step)

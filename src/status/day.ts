@@ -63,7 +63,7 @@ async function dayView(
     ledger,
     ordering: { order, cursorProven, revocations },
     scans: checkpoint === undefined ? [] : scansOf(checkpoint),
-    gaps: route.gaps.filter((gap) => gap.day === day).map(gapStatus),
+    gaps: route.gaps.filter((gap) => gap.day === day && gap.readAt === undefined).map(gapStatus),
     parts: checkpoint?.committed ?? [],
     /** Committed ones of an s3 sink, and their size in the bucket. */
     objects: objects && { count: objects.last, bytes: objects.bytes },

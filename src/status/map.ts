@@ -78,7 +78,7 @@ export function cellOn(
   const planned = route.live.find(({ stream }) => stream.day === day)
   const checkpoint = planned?.checkpoint ?? route.checkpoints.find(({ stream }) => stream.day === day)
   let [gaps, deadLetters] = [0, 0]
-  for (const gap of gapsOfRoute) if (gap.day === day) gaps++
+  for (const gap of gapsOfRoute) if (gap.day === day && gap.readAt === undefined) gaps++
   for (const each of refused) if (each.day === day) deadLetters += each.count
   if (planned === undefined && checkpoint === undefined && gaps + deadLetters === 0) return undefined
   const streamState = planned?.state ?? stateOf(day, checkpoint?.ended, time.nowMs, time.policy)
@@ -165,7 +165,7 @@ function totalsOf({ days, routes, observed: { gaps, deadLetters } }: PageFleet) 
     routes: routes.length,
     states,
     cells,
-    gaps: gaps.length,
+    gaps: gaps.filter(({ readAt }) => readAt === undefined).length,
     /** Days with gaps that nobody has acknowledged. */
     lostDays: new Set(gaps.filter(isOpenGap).map(({ day }) => day)).size,
     deadLetters: refused,

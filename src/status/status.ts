@@ -183,7 +183,7 @@ function dayStatus(planned: PlannedStream, { nowMs, policy }: ObservedRoute['tim
   }
 }
 
-export function gapStatus({ day, from, to, reason, recordedAt, acknowledgedAt: knownAt }: Gap) {
+export function gapStatus({ day, from, to, reason, recordedAt, acknowledgedAt: knownAt, readAt }: Gap) {
   return {
     day,
     from: iso(from),
@@ -191,6 +191,7 @@ export function gapStatus({ day, from, to, reason, recordedAt, acknowledgedAt: k
     reason,
     recordedAt: iso(recordedAt),
     acknowledgedAt: knownAt === undefined ? undefined : iso(knownAt),
+    readAt: readAt === undefined ? undefined : iso(readAt),
   }
 }
 

@@ -353,6 +353,13 @@ export const internalEvents: {
       `lost events of ${day}, which the API no longer answers for (${reason}); \`gaps list\` shows all gaps`,
     condition: { by: ['sink', 'reason'] },
   },
+  GapClosed: {
+    level: 'info',
+    meaning:
+      'A day with a gap was read whole after all, by a scan that began after the gap. It ends the alarm. Where the day was older than `poll.readableDays`, the API may have listed less than it had.',
+    ends: ['GapFound'],
+    text: ({ gap: { day, reason } }) => `${day} was read whole after all: its gap (${reason}) is closed`,
+  },
   DaysSkipped: {
     level: 'warn',
     meaning: 'Days of a new zone or sink are not read, because of poll.firstRunDays.',

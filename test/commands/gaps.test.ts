@@ -19,6 +19,8 @@ const gap: Gap = {
 const gone: Gap = { ...gap, zone: 999, sink: 'old', reason: 'zone_gone', from: Date.UTC(2026, 10, 17) }
 const gaps = [gap, { ...gap, day: '2026-11-18' as Day, from: gap.to, to: Date.UTC(2026, 10, 19) }, gone]
 
+const readAt = '2026-11-21T10:00:00.000Z'
+
 async function filled() {
   const workshop = openWorkshop()
   const database = join(workshop.folder, 'var', 'shieldlog.db')
@@ -31,8 +33,26 @@ async function filled() {
       .filter(({ acknowledgedAt }) => acknowledgedAt === undefined)
       .map(({ zone, day }) => `${zone} ${day}`)
   }
-  return { ...workshop, configFile: join(workshop.folder, 'shieldlog.yaml'), open }
+  const read = (some: readonly Gap[]) =>
+    inStore({ database }, ({ catalogue }) =>
+      catalogue.addGaps(some.map((each) => ({ ...each, readAt: Date.parse(readAt) }))),
+    )
+  return { ...workshop, read, configFile: join(workshop.folder, 'shieldlog.yaml'), open }
 }
+
+test('a day that was read after all is named as that, without an alarm', async () => {
+  const { execute, read } = await filled()
+  await read(gaps.slice(0, 2))
+  const { stdout } = await execute('gaps', 'list')
+  expect(stdout).toMatch(/^101 shop +archive +2026-11-17 .* +read 2026-11-21$/m)
+  expect(stdout).toContain('read: the day was read whole since.')
+  expect(stdout).toContain('To end the alarm about 1 gap: shieldlog gaps acknowledge')
+  const { stdout: json } = await execute('gaps', 'list', '--zone', 'shop', '--json')
+  expect(JSON.parse(json)).toMatchObject({ gaps: [{ readAt }, { readAt }] })
+  const { stdout: status } = await execute('status', '--json', '--zone', 'shop')
+  const { problems } = JSON.parse(status) as { problems: { kind: string }[] }
+  expect(problems.filter(({ kind }) => kind === 'gap')).toEqual([])
+})
 
 test('lists gaps with zone, sink, day, span, reason, when recorded, and whether acknowledged', async () => {
   const { execute } = await filled()

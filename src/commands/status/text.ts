@@ -165,7 +165,9 @@ function detailBlocks(
     ...routes.map((route) => [
       ...lines(`${zoneLabel(route)} → ${printable(route.sink)}`),
       ...table(route.days, dayColumns, paint),
-      ...route.gaps.flatMap((gap) => lines(gapText(gap), '  ').map(paint.bad)),
+      ...route.gaps.flatMap((gap) =>
+        lines(gapText(gap), '  ').map((line) => (gap.readAt === undefined ? paint.bad(line) : line)),
+      ),
     ]),
     workers.flatMap(({ role, name }) => lines(`${role}: ${printable(name)}`)),
     backfillLines(backfills, paint),
@@ -193,10 +195,13 @@ const dayColumns: readonly Column<RouteStatus['days'][number]>[] = [
   ],
 ]
 
-function gapText({ day, from, to, reason, acknowledgedAt }: RouteStatus['gaps'][number]): string {
-  const known =
-    acknowledgedAt === undefined ? 'not acknowledged' : `acknowledged ${secondText(acknowledgedAt)}`
+function gapText({ day, from, to, reason, acknowledgedAt, readAt }: RouteStatus['gaps'][number]): string {
+  const known = readAt !== undefined ? `read whole ${secondText(readAt)}` : acknowledgedText(acknowledgedAt)
   return `gap ${day}: ${secondText(from)} to ${secondText(to)}, ${reason}, ${known}`
+}
+
+function acknowledgedText(at: string | undefined): string {
+  return at === undefined ? 'not acknowledged' : `acknowledged ${secondText(at)}`
 }
 
 const names = { most: 24, least: 8 }

@@ -84,7 +84,7 @@ export async function auditDays(
 ): Promise<Finding[]> {
   const { store } = deps
   const targets = await targetsOf(choice, store)
-  const gaps = await store.catalogue.gaps()
+  const gaps = (await store.catalogue.gaps()).filter(({ readAt }) => readAt === undefined)
   const found = new Map<AuditTarget, readonly Finding[]>()
   const shorten = detailBudget()
   const each = ({ zone, day, sinks }: AuditTarget, more: Pick<Finding, 'failure'> = {}): Finding[] =>

@@ -150,10 +150,18 @@ export function addedGaps(root: Root, names: Names, gaps: readonly Gap[]): Promi
   return root.changed('gaps', new Map(gaps.map((gap) => [gapKey(gap, names), gap])), withGap)
 }
 
-/** Of a gap of the same zone, sink, day, start and reason, only more copies of cut lines are added. */
+/**
+ * Of a gap of the same zone, sink, day, start and reason, only more copies of cut lines are added, or that the day was
+ * read; one that has files stays as it is then. After that, what is lost anew is a gap anew.
+ */
 function withGap(before: GapRecord | undefined, added: Gap): GapRecord | undefined {
   const { sink: _, ...gap } = added
-  if (before === undefined) return gap
+  const isOver = before?.readAt !== undefined
+  if (gap.readAt !== undefined)
+    return before === undefined || isOver || before.files !== undefined
+      ? undefined
+      : { ...before, readAt: gap.readAt }
+  if (before === undefined || isOver) return gap
   const known = before.files ?? []
   const more = (gap.files ?? []).filter((file) => !known.includes(file))
   if (more.length === 0) return undefined

@@ -101,7 +101,8 @@ const kinds = {
       }),
       deadLetters: often<number[]>([], 2, fc.array(few, { maxLength: 2 })),
       removed: often<number[]>([], 3, fc.array(few, { maxLength: 2 })),
-      gaps: fc.array(few, { maxLength: 2 }),
+      gaps: fc.uniqueArray(few, { maxLength: 2 }),
+      areGapsRead: often(false, 3, fc.constant(true)),
       endedAtMs: fc.constantFrom(null, null, 5, 50),
       /** Whether the sink may have something of the day. */
       isShipped: often(true, 3, fc.constant(false)),
@@ -130,7 +131,10 @@ const kinds = {
         ...(given.isAllUnseen && { unsee: 'all' as const }),
         deadLetters: [...new Set(given.deadLetters)].map((id) => deadLetterOf(stream, id)),
         removedDeadLetters: given.removed.map((id) => ({ id: `e${id}` })),
-        gaps: given.gaps.map((id) => gapOf(stream.sink, id)),
+        gaps: given.gaps.map((id) => ({
+          ...gapOf(stream.sink, id),
+          ...(given.areGapsRead && { readAt: both.nowMs() }),
+        })),
       }
       both.commits.unshift({ commit, modelFence })
       await both.send({ commit, modelFence })

@@ -108,8 +108,11 @@ export class ModelStore {
 
   addGaps(gaps: readonly Gap[]): void {
     for (const gap of gaps) {
-      const key = gapKey(gap)
-      if (!this.gaps.has(key)) this.gaps.set(key, gap)
+      const [key, { readAt }] = [gapKey(gap), gap]
+      const before = this.gaps.get(key)
+      const isThere = before !== undefined && before.readAt === undefined
+      if (readAt === undefined && !isThere) this.gaps.set(key, gap)
+      if (readAt !== undefined && isThere) this.gaps.set(key, { ...before, readAt })
     }
   }
 

@@ -69,12 +69,14 @@ export async function checkStream(run: Run, stream: Stream, fullBefore: number |
   const checkpoint = await run.keeper.store.ledger.read(stream)
   if (checkpoint === undefined) return
   const pruned = run.keeper.pruned.get(streamKey(stream))
-  if (pruned !== undefined) {
+  if (pruned !== undefined && hasShipped(pruned)) {
     const { committed, counters, ended } = checkpoint
-    if (hasShipped(pruned) && (committed.length + counters.delivered > 0 || ended === undefined))
+    if (committed.length + counters.delivered > 0 || ended === undefined)
       throw new Error(`${streamKey(stream)}: pumped anew after it was pruned`)
     return
   }
+  // Nothing of it was shipped: a backfill may read it.
+  run.keeper.pruned.delete(streamKey(stream))
   const shipped = await shippedLines(run, checkpoint)
   noteReadRequest(run, checkpoint)
   if (!run.troubles.everShrinks && isShrunkenAgain(checkpoint))

@@ -1,5 +1,4 @@
 import { shiftDay, startOf } from '../../../src/domain/day.ts'
-import { hasShipped } from '../../../src/domain/checkpoint.ts'
 import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { isReadable } from '../../../src/domain/plan/stream-state.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
@@ -106,15 +105,20 @@ async function keepHouse(run: Run, worker: Worker): Promise<void> {
   }
 }
 
-/** A person asks for a day that was shipped, and of which the store has dropped what. */
+/** A person asks for a day that has begun: a lost one, one that was shipped, or one that was pruned. */
 async function backfill(run: Run, worker: Worker): Promise<void> {
-  const shipped = [...run.keeper.pruned.values()].filter(hasShipped)
-  if (shipped.length === 0) return
-  const { stream } = run.random.pick(shipped)
-  const zone = run.zones.find(({ id }) => id === stream.zone)!
-  const wanted = { stream, zone, ordering: unknownOrdering }
-  await worker.pump(wanted, `backfill ${run.time.hostMs}`, 'backfill')
-  await checkStream(run, stream, undefined)
+  const { backfills, days, keeper, random, world, zones } = run
+  const [zone, day, sink] = [random.pick(zones), random.pick(days), random.pick(run.sinks)]
+  const stream = { zone: zone.id, day, sink }
+  const key = streamKey(stream)
+  if (startOf(day) > world.now() || run.faults.isFrozen(key)) return
+  const before = await keeper.store.ledger.read(stream)
+  // Until it is answered the request stays.
+  const request = backfills.get(key) ?? `backfill ${run.time.hostMs}`
+  backfills.set(key, request)
+  await worker.pump({ stream, zone, ordering: unknownOrdering }, request, 'backfill')
+  await checkStream(run, stream, before?.lastFull?.beganAtMs)
+  if ((await keeper.store.ledger.read(stream))?.lastRequest?.id === request) backfills.delete(key)
 }
 
 function makeReadRequest(run: Run, planned: readonly PlannedStream[]): void {

@@ -67,6 +67,8 @@ export async function createRun(options: RunOptions) {
     days,
     /** Of people, by stream: not served yet. */
     readRequests: new Map<string, string>(),
+    /** The same of old days. */
+    backfills: new Map<string, string>(),
     /** What each stream knows of its listing, and entries that it need not have, since none of these was hidden with them. */
     known: new Map<string, readonly Known[]>(),
     excused: new Set<string>(),

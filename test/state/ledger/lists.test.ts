@@ -49,7 +49,11 @@ describe('gaps', () => {
     expect(await store.catalogue.gaps()).toEqual([{ ...gap, acknowledgedAt: 4 }])
     const files = ['/var/my events/.shieldlog/aside/zone=1.from-9']
     await store.catalogue.addGaps([{ ...gap, files }])
-    expect(await store.catalogue.gaps()).toEqual([{ ...gap, files: [...gap.files!, ...files] }])
+    const whole = { ...gap, files: [...gap.files!, ...files] }
+    expect(await store.catalogue.gaps()).toEqual([whole])
+    // Cut lines come back with no scan.
+    await store.catalogue.addGaps([{ ...gap, readAt: 7 }])
+    expect(await store.catalogue.gaps()).toEqual([whole])
   })
 })
 
