@@ -1,4 +1,4 @@
-import { isObject, type Json } from './json.ts'
+import type { Json, JsonObject } from './json.ts'
 import { secondReading } from './second-reading.ts'
 
 // Text from outside that may not be what it seems: undefined in place of an error.
@@ -38,11 +38,11 @@ function asReceived(key: string, value: unknown, { source }: { readonly source?:
 
 /** Besides timestamps. */
 function hasNumbers(value: Json | undefined): boolean {
-  if (typeof value === 'number') return true
+  if (typeof value !== 'object' || value === null) return typeof value === 'number'
   if (Array.isArray(value)) return value.some(hasNumbers)
-  if (!isObject(value)) return false
-  for (const key in value) {
-    const held = value[key]
+  const members = value as JsonObject
+  for (const key in members) {
+    const held = members[key]
     if (typeof held !== 'string' && hasNumbers(held) && !isPlainTime(key, held)) return true
   }
   return false

@@ -69,51 +69,48 @@ function isCarried(name: string, value: Json, time: string | undefined): boolean
 /** Reads them from labels and log. */
 function addFields(event: Mutable<Event>): void {
   const { labels, log } = event
-  const label = (name: string) => textOf(memberOf(labels, name))
-  const status = label('status')
+  const status = textOf(labels['status'] ?? inOtherCase(labels, 'status'))
   if (status !== undefined) {
     if (/^[1-5]\d\d$/.test(status)) event.response = { status: Number(status) }
     else event.action = status
   }
-  const severity = label('severity')
+  const severity = textOf(labels['severity'] ?? inOtherCase(labels, 'severity'))
   if (severity !== undefined) event.severity = severity.toLowerCase()
-  const pop = label('serverZone')
+  const pop = textOf(labels['serverZone'] ?? inOtherCase(labels, 'serverZone'))
   if (pop !== undefined) event.pop = pop
   const rule = present({
-    id: label('ruleId'),
-    group: label('ruleGroup'),
-    message: textOf(memberOf(log, 'Message')),
+    id: textOf(labels['ruleId'] ?? inOtherCase(labels, 'ruleId')),
+    group: textOf(labels['ruleGroup'] ?? inOtherCase(labels, 'ruleGroup')),
+    message: textOf(log['Message'] ?? inOtherCase(log, 'Message')),
   })
   if (rule !== undefined) event.rule = rule
   const header = headersOf(log)
   const request = present({
     id: header('cdn-requestid'),
-    method: label('method'),
-    url: textOf(memberOf(log, 'Url')),
+    method: textOf(labels['method'] ?? inOtherCase(labels, 'method')),
+    url: textOf(log['Url'] ?? inOtherCase(log, 'Url')),
     userAgent: header('user-agent'),
   })
   if (request !== undefined) event.request = request
-  const address = textOf(memberOf(log, 'RemoteIp'))
+  const address = textOf(log['RemoteIp'] ?? inOtherCase(log, 'RemoteIp'))
   const client = present({
     address,
     ip: address === undefined ? undefined : wholeIp(address),
-    asn: asnOf(label('asn')),
-    country: countryOf(label('country')),
+    asn: asnOf(textOf(labels['asn'] ?? inOtherCase(labels, 'asn'))),
+    country: countryOf(textOf(labels['country'] ?? inOtherCase(labels, 'country'))),
   })
   if (client !== undefined) event.client = client
-  const trigger = memberOf(log, 'TriggerMatch')
+  const trigger = log['TriggerMatch'] ?? inOtherCase(log, 'TriggerMatch')
   if (!isObject(trigger)) return
   const match = present({
-    operator: textOf(memberOf(trigger, 'Key')),
-    value: textOf(memberOf(trigger, 'Value')),
+    operator: textOf(trigger['Key'] ?? inOtherCase(trigger, 'Key')),
+    value: textOf(trigger['Value'] ?? inOtherCase(trigger, 'Value')),
   })
   if (match !== undefined) event.match = match
 }
 
-/** By its name, or by the same name in other case. */
-function memberOf(object: JsonObject, name: string): Json | undefined {
-  const held = object[name]
-  if (held !== undefined) return held
+/** Of a member that is absent under its usual name: the one whose name differs in case only. */
+function inOtherCase(object: JsonObject, name: string): Json | undefined {
   const plain = name.toLowerCase()
   for (const key in object) if (isNamed(key, plain)) return object[key]
   return undefined
@@ -155,6 +152,9 @@ function countryOf(text: string | undefined): string | undefined {
  * or hold the object as the one item of a list. Anything else stays as received.
  */
 export function decodeLog(received: Json | undefined): Json {
+  // Nearly every one.
+  if (typeof received === 'string' && received.startsWith('{'))
+    return leniently(received, exactJson) ?? received
   let value: Json | undefined = received ?? null
   for (let level = 0; typeof value === 'string' && level < 3; level++) {
     // White space includes the mark.
@@ -189,12 +189,12 @@ function isPlain(code: number): boolean {
 
 /** Reads headers by lower-case name from a list of `{Name, Value}` or an object: the first one with a value. */
 function headersOf(log: JsonObject): (name: string) => string | undefined {
-  const held = memberOf(log, 'Headers')
+  const held = log['Headers'] ?? inOtherCase(log, 'Headers')
   const list = isObject(held) ? Object.entries(held).map(([Name, Value]) => ({ Name, Value })) : held
   return (name) => {
     for (const header of Array.isArray(list) ? (list as readonly Json[]) : []) {
-      if (!isObject(header) || !isNamed(memberOf(header, 'Name'), name)) continue
-      const text = textOf(memberOf(header, 'Value'))
+      if (!isObject(header) || !isNamed(header['Name'] ?? inOtherCase(header, 'Name'), name)) continue
+      const text = textOf(header['Value'] ?? inOtherCase(header, 'Value'))
       if (text !== undefined) return text
     }
     return undefined
