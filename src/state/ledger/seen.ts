@@ -226,8 +226,8 @@ async function without(
   })
 }
 
-/** Minute, count, hash. */
-const countBytes = 16
+/** Minute, count, hash. Times beyond the year 6053 have minutes that 32 bits do not hold. */
+const countBytes = 20
 
 /**
  * While a stream has its fingerprints its counts are taken from them: stored beside them, they would take more than they
@@ -303,9 +303,9 @@ function writeCounts(counts: readonly MinuteCount[]): Uint8Array {
   const bytes = new DataView(new ArrayBuffer(counts.length * countBytes))
   for (const [index, { minute, count, hash }] of counts.entries()) {
     const at = index * countBytes
-    bytes.setInt32(at, minute)
-    bytes.setUint32(at + 4, count)
-    bytes.setBigUint64(at + 8, hash)
+    bytes.setFloat64(at, minute)
+    bytes.setUint32(at + 8, count)
+    bytes.setBigUint64(at + 12, hash)
   }
   return new Uint8Array(bytes.buffer)
 }
@@ -314,6 +314,10 @@ function readCounts(value: Uint8Array = nothing): MinuteCount[] {
   const bytes = new DataView(value.buffer, value.byteOffset, value.byteLength)
   return Array.from({ length: bytes.byteLength / countBytes }, (_, index) => {
     const at = index * countBytes
-    return { minute: bytes.getInt32(at), count: bytes.getUint32(at + 4), hash: bytes.getBigUint64(at + 8) }
+    return {
+      minute: bytes.getFloat64(at),
+      count: bytes.getUint32(at + 8),
+      hash: bytes.getBigUint64(at + 12),
+    }
   })
 }

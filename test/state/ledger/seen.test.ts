@@ -63,6 +63,19 @@ describe('the fingerprints of a stream', () => {
     expect(await store.ledger.minutes(stream)).toEqual(all)
   })
 
+  it('leave their counts when they are dropped, whatever the time of their events', async () => {
+    const { store } = await openStore()
+    const minutes = [untimedMinute, -1_000_000, 7, Date.UTC(9999, 0) / 60_000]
+    await commitOnce(store, stream, { seen: new Map(minutes.map((minute) => [minute, packed(0, 300)])) })
+    const before = await store.ledger.minutes(stream)
+    await store.upkeep.dropIndex(stream)
+    expect(await store.ledger.loadSeen(stream, minutes)).toEqual(new Map())
+    expect(await store.ledger.minutes(stream)).toEqual(before)
+    expect(before.map(({ minute }) => minute).sort((one, other) => one - other)).toEqual(
+      minutes.sort((one, other) => one - other),
+    )
+  })
+
   it('are removed with their counts at any position', async () => {
     const { store } = await openStore()
     const counts = [1, 249, 2, 250, 600]
