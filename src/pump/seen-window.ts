@@ -104,7 +104,7 @@ export class SeenWindow implements Disposable {
     this.#leftToCompare--
     const some = new Set([among[0]!, among[among.length >> 1]!, among.at(-1)!])
     return [...some].find(({ id, timeMs = 0 }) =>
-      timesAround(timeMs).some((ms) => setAt(ms)?.has(fingerprintOf({ id, time: iso(ms) }))),
+      timesAround(timeMs).some((ms) => setAt(ms)?.has(fingerprintOf({ id, time: iso(ms) })) === true),
     )
   }
 
