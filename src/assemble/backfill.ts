@@ -54,7 +54,8 @@ export async function addBackfill(work: Work, plan: BackfillPlan, signal: AbortS
   const zones = new Map(plan.zones.map((zone) => [zone.id, zone]))
   await work.beating(async () => {
     for (const { stream, state } of streams)
-      if (state === 'queued') await unseeDay({ stream, zone: zones.get(stream.zone)! }, deps, signal)
+      if (state === 'queued')
+        await unseeDay({ stream, zone: zones.get(stream.zone)!, request: id }, deps, signal)
   })
   await backfills.setState(id, 'running')
   return backfill

@@ -52,6 +52,16 @@ export interface Shrunken {
   readonly sinceMs: number
 }
 
+/** What a person wants to be shipped once more. Lag and state of the stream are as if it had been shipped. */
+export interface Resend {
+  /** Id of its read request. While that waits, nothing else reads the day. */
+  readonly request: string
+  /** How many events the API had listed before. */
+  readonly was: number
+  /** How many were found since. */
+  readonly found: number
+}
+
 export interface Counters {
   readonly pages: number
   readonly events: number
@@ -114,8 +124,8 @@ export interface Checkpoint {
   readonly listed: number
   /** How many of them it lists no more, as three full scans in at least a day have shown. */
   readonly gone?: number | undefined
-  /** How many they were before the day was made to count as not shipped; until a full scan is complete. */
-  readonly was?: number | undefined
+  /** The day was made to count as not shipped, and no full scan has been complete since. */
+  readonly resend?: Resend | undefined
   /** The latest scans met fewer of them than they must. */
   readonly shrunken?: Shrunken | undefined
   /** Events that became known since the latest complete full scan, and requests of incremental scans since then. */

@@ -3,6 +3,7 @@ import type { PartReport } from '../domain/audit-report.ts'
 import type { CommittedPart } from '../domain/event/delivery.ts'
 import { asListed, minuteOf } from '../domain/event/seen.ts'
 import { Failure } from '../domain/failure.ts'
+import { beginAnew } from '../pump/end-stream.ts'
 import { packSightings, seenAs, SeenWindow, type Sighting } from '../pump/seen-window.ts'
 import type { PumpDeps } from '../pump/session.ts'
 import type { FilesLooked } from './audit/audit-files.ts'
@@ -10,44 +11,49 @@ import type { FoundEvents } from './read/found-events.ts'
 import { holdStream, type HeldStream } from './hold-stream.ts'
 
 /**
- * Makes a day count as not shipped to a sink, in one commit: from then on any full scan, of a backfill or of a poll, ships
- * once more what the API lists of it, also if this process ends here. Its dead letters stay seen: a replay ships them,
- * and would otherwise ship a second copy. Only for sinks that do not keep each event once. Throws Failure.
+ * Makes a day count as not shipped to a sink, in one commit: the read request ships once more what the API lists of it,
+ * and any full scan what is left of it after that, also if this process ends here. Its dead letters stay seen: a replay
+ * ships them, and would otherwise ship a second copy. Only for sinks that do not keep each event once. Throws Failure.
  */
-export function unseeDay(on: HeldStream, deps: PumpDeps, signal: AbortSignal): Promise<void> {
+export function unseeDay(
+  on: HeldStream & { readonly request: string },
+  deps: PumpDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { deadLetters, ledger } = deps.store
   return holdStream(
     on,
     deps,
-    async ({ checkpoint, commit }) => {
-      const waiting = (await deps.store.deadLetters.keys(on.stream)).map(seenAs)
+    async (session) => {
+      // It is complete, as it was.
+      if ((await ledger.dropped(on.stream)) === 'day') await beginAnew(session)
+      const waiting = (await deadLetters.keys(on.stream)).map(seenAs)
       const seen = packSightings(waiting)
-      await commit(countRepair(unread(checkpoint(), waiting)), { seen, unsee: 'all' })
+      await session.commit(unread(session.checkpoint(), on.request, waiting), { seen, unsee: 'all' })
     },
     signal,
   )
 }
 
 /**
- * The checkpoint as if nothing but the dead letters had been shipped. What the scans before have shown of the listing
- * stays, but not where they were: their events would otherwise count as late, or as missed by the polls.
+ * The checkpoint as if nothing but the dead letters had been shipped. State and lag stay as they are, and what the scans
+ * before have shown of the listing, but not where they were.
  */
-function unread(before: Checkpoint, waiting: readonly Sighting[]): Checkpoint {
-  const { full: _1, incremental: _2, lastFull: _3, lastIncremental: _4, ended: _5, ...rest } = before
+function unread(before: Checkpoint, request: string, waiting: readonly Sighting[]): Checkpoint {
   const { pages, events, duplicates, late } = before.counters
-  const { listed, gone = 0, was = 0 } = before
+  const { listed, gone = 0, resend } = before
   const deadLetters = waiting.length
   return {
-    ...rest,
+    ...before,
+    full: undefined,
+    incremental: undefined,
     storedCursors: [],
     mark: [],
     listed: Math.min(listed, asListed(waiting)),
     gone: undefined,
     shrunken: undefined,
-    was: Math.max(was, listed - gone),
-    newSinceFull: 0,
-    pollPagesSinceFull: 0,
+    resend: { request, was: Math.max(resend?.was ?? 0, listed - gone), found: 0 },
     settleRepeats: 0,
-    needsFull: true,
     counters: { pages, events, delivered: 0, duplicates, late, deadLetters },
   }
 }

@@ -38,7 +38,9 @@ export async function endAsExpired(session: Session): Promise<boolean> {
   const { job, deps, checkpoint, commit } = session
   const before = checkpoint()
   if (before.ended !== undefined) {
-    if (job.readRequest !== undefined) await commit(leftOut(session, before, noLongerKept))
+    const over = { ...before, resend: undefined }
+    if (job.readRequest !== undefined || before.resend !== undefined)
+      await commit(leftOut(session, over, noLongerKept))
     return true
   }
   const { checkpoint: ended, gap } = expire(before, session.now())
@@ -77,7 +79,9 @@ export async function refuseScan(session: Session, dropped: Dropped): Promise<Fa
   const reason = shippedText(dropped, checkpoint())
   const failure = new Failure('refuse', 'index_dropped', reason)
   if (job.readRequest === undefined) {
-    if (checkpoint().ended === undefined) throw failure
+    const { ended, resend } = checkpoint()
+    if (ended === undefined) throw failure
+    if (resend !== undefined) await commit({ ...checkpoint(), resend: undefined })
     return failure
   }
   if (dropped === 'day') await beginAnew(session)

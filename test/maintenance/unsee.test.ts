@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
+import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import type { Event } from '../../src/domain/event/event.ts'
+import { Failure } from '../../src/domain/failure.ts'
 import { unseeDay } from '../../src/maintenance/unsee.ts'
 import { replayDeadLetters } from '../../src/maintenance/dead-letters.ts'
-import { stream } from '../domain/builders.ts'
+import { at, buildRecord, stream } from '../domain/builders.ts'
 import {
   createStage,
   eventAt,
@@ -34,7 +36,7 @@ async function setUp(...refused: readonly string[]) {
   stage.script.answer = listingOf(events, 2)
   refuse(...refused)
   await stage.pump({ sink: stage.plainSink })
-  const unsee = () => unseeDay({ stream, zone }, stage.deps, never)
+  const unsee = () => unseeDay({ stream, zone, request: 'b1' }, stage.deps, never)
   const replay = async () => {
     const chosen = await stage.store.deadLetters.list()
     await replayDeadLetters(chosen, replayOver(stage.deps, stage.plainSink), never)
@@ -96,13 +98,65 @@ test('without its read request, polls ship what is left, of a complete day too, 
   const { stage, taken, unsee } = await setUp()
   await stage.complete()
   await unsee()
-  expect((await stage.read())!.ended).toBeUndefined()
   await stage.pump({ ...request, sink: stage.plainSink, mayGoOn: () => false })
+  expect(await stage.read()).toMatchObject({ ended: { as: 'complete' }, resend: { found: 2 } })
   expect(taken.slice(4)).toEqual(['e0', 'e1'])
   await stage.pump({ sink: stage.plainSink })
+  expect((await stage.read())!.resend).toBeUndefined()
   await stage.clock.advance(3_600_000)
   await stage.pump({ sink: stage.plainSink })
   expect(taken.slice(4)).toEqual(['e0', 'e1', 'e2', 'e3'])
+})
+
+test('state and lag of a day, and what is known of its listing, stay as they are while it is shipped once more', async () => {
+  const { stage, unsee, pump } = await setUp()
+  const ordering = { order: 'oldest-first', cursorProven: true, revocations: 0 } as const
+  const lastIncremental = buildRecord({ beganAtMs: at(2.5), newestAtBeginMs: at(1) })
+  await stage.clock.advance(at(3) - stage.clock.now())
+  await stage.change((held) => ({ ...held, ordering, lastIncremental, needsFull: false }))
+  await stage.complete()
+  const kept = (held: Checkpoint | undefined) => {
+    const { caughtUpAtMs, ended, trouble, needsFull, ordering } = held!
+    return { caughtUpAtMs, ended, trouble, needsFull, ordering }
+  }
+  const before = (await stage.read())!
+  await unsee()
+  const unseen = (await stage.read())!
+  expect([kept(unseen), unseen.lastFull]).toEqual([kept(before), before.lastFull])
+  await pump()
+  const after = (await stage.read())!
+  expect(kept(after)).toEqual({ ...kept(before), caughtUpAtMs: after.lastFull!.beganAtMs })
+  expect(after.counters).toMatchObject({ late: 0, delivered: 4 })
+})
+
+test('what was sent is counted over all scans of a resend, also where one had to begin again', async () => {
+  const { stage, unsee, pump } = await setUp()
+  await unsee()
+  stage.script.answer = listingOf(events, 2, ({ cursor }) =>
+    cursor === null ? undefined : new Failure('retry', 'cursor_expired', 'expired'),
+  )
+  await stage.pump({ ...request, sink: stage.plainSink, mayGoOn: () => false })
+  await pump()
+  stage.script.answer = listingOf(events, 2)
+  await stage.clock.advance(3_600_000)
+  await pump()
+  expect((await stage.read())!.lastRequest).toEqual({ id: 'b1', outcome: 'done', found: 4 })
+})
+
+test('a resend ends where the API no longer keeps the day: nothing asks again, and no gap says that it was lost', async () => {
+  const { stage, unsee, pump } = await setUp()
+  await stage.complete()
+  await unsee()
+  const serverDate = at(24 * 9)
+  await stage.clock.advance(serverDate - stage.clock.now())
+  stage.script.answer = () => new Failure('refuse', 'window_closed', 'outside', { serverDate })
+  await pump()
+  expect(await stage.read()).toMatchObject({
+    ended: { as: 'complete' },
+    lastRequest: { outcome: 'left_out' },
+  })
+  expect((await stage.read())!.resend).toBeUndefined()
+  expect(await stage.store.catalogue.gaps()).toEqual([])
 })
 
 test('a day whose deduplication index was dropped is shipped once more, since what the sink has does not matter', async () => {

@@ -18,6 +18,8 @@ interface StreamFacts {
   readonly stream: Stream
   readonly checkpoint: Checkpoint | undefined
   readonly readRequest?: ReadRequest | undefined
+  /** A backfill waits for the stream. */
+  readonly isAwaited?: boolean
 }
 
 /** A full scan of a listing with at most this many pages costs as much as an incremental scan of it. */
@@ -28,7 +30,7 @@ const clockSlackMs = 60_000
 
 /** The next scan of a stream, without back-off. Pure: it depends on the arguments only. */
 export function nextDue(
-  { stream, checkpoint, readRequest }: StreamFacts,
+  { stream, checkpoint, readRequest, isAwaited = false }: StreamFacts,
   nowMs: number,
   policy: Policy,
 ): Due {
@@ -36,6 +38,9 @@ export function nextDue(
     const atMs = isAnswered(checkpoint, readRequest) ? Infinity : startOf(stream.day)
     return { kind: readRequest.source ?? 'full', atMs }
   }
+  // A resend is read for its request alone; what one that was cancelled has left is read by a full scan.
+  if (checkpoint?.resend !== undefined)
+    return { kind: 'full', atMs: isAwaited ? Infinity : since(checkpoint.lastCommitAtMs, nowMs) }
   if (checkpoint?.ended !== undefined) return { kind: 'full', atMs: Infinity }
   // The first full scan, or one that must follow an incomplete scan: due at once, in turn with other streams.
   if (checkpoint?.lastFull === undefined || checkpoint.needsFull) {

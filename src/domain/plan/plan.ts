@@ -124,9 +124,10 @@ export function planRoute(input: RouteInput): PlannedStream[] {
   const planned: PlannedStream[] = []
   for (const day of daysOf(input)) {
     const stream: Stream = { zone: zone.id, day, sink }
-    if (requests.awaits(stream) && isBeyondAsking(day, nowMs, policy)) continue
+    const isAwaited = requests.awaits(stream)
+    if (isAwaited && isBeyondAsking(day, nowMs, policy)) continue
     const asked = { stream, zone, priority: 'live', ...(readRequest && { readRequest }) } as const
-    planned.push(planStream(asked, { checkpoint: heldOn.get(day), ordering }, nowMs, policy))
+    planned.push(planStream(asked, { checkpoint: heldOn.get(day), ordering, isAwaited }, nowMs, policy))
   }
   for (const { stream, readRequest: request } of requests.of(routeKey(zone.id, sink))) {
     const asked = { stream, zone, priority: 'backfill', readRequest: request } as const
@@ -147,12 +148,11 @@ function daysOf({ nowMs, policy, firstDay, pruned = [], held }: RouteInput): Day
   const from = firstDay ?? firstPlannedDay(nowMs, policy)
   const days = new Set(daysFrom(from > first ? from : first, today)).add(today)
   for (const checkpoint of held) {
-    const { stream, ended } = checkpoint
-    if (ended !== undefined || stream.day > today) continue
+    const { stream, ended, resend } = checkpoint
+    if ((ended !== undefined && resend === undefined) || stream.day > today) continue
     // A day before the first planned one has a checkpoint because a person requested it: the backfill does its first
-    // full scan. While the first planned day is unknown, the read request of the unfinished scan shows this. A day that
-    // a resend made unread again (`repairs`) had one.
-    const isFirst = checkpoint.lastFull === undefined && checkpoint.repairs === undefined && stream.day < from
+    // full scan. While the first planned day is unknown, the read request of the unfinished scan shows this.
+    const isFirst = checkpoint.lastFull === undefined && resend === undefined && stream.day < from
     const isRequested = isFirst && (firstDay !== undefined || checkpoint.full?.readRequest !== undefined)
     if (!isRequested || isBeyondAsking(stream.day, nowMs, policy)) days.add(stream.day)
   }
@@ -174,15 +174,16 @@ const atOnce: Due = { kind: 'full', atMs: 0 }
 
 function planStream(
   asked: Pick<PlannedStream, 'stream' | 'zone' | 'priority' | 'readRequest'>,
-  { checkpoint, ordering }: Pick<PlannedStream, 'checkpoint' | 'ordering'>,
+  held: Pick<PlannedStream, 'checkpoint' | 'ordering'> & { readonly isAwaited?: boolean },
   nowMs: number,
   policy: Policy,
 ): PlannedStream {
   const { stream, priority, readRequest } = asked
+  const { checkpoint, ordering, isAwaited = false } = held
   const expired = priority === 'live' && checkpoint?.ended?.as === 'expired'
   const beyond =
     priority === 'live' && checkpoint?.ended === undefined && isBeyondAsking(stream.day, nowMs, policy)
-  const facts = { stream, checkpoint, readRequest: expired ? undefined : readRequest }
+  const facts = { stream, checkpoint, readRequest: expired ? undefined : readRequest, isAwaited }
   const due = beyond ? atOnce : nextDue(facts, nowMs, policy)
   return {
     ...asked,

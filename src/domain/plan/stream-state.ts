@@ -43,10 +43,10 @@ export function isBeyondAsking(day: Day, nowMs: number, policy: Pick<Policy, 're
 
 /** Ends a stream whose day can no longer be read. */
 export function expire(checkpoint: Checkpoint, nowMs: number) {
-  const unfinished = { full: undefined, incremental: undefined, trouble: undefined, needsFull: false }
+  const none = { full: undefined, incremental: undefined, resend: undefined, trouble: undefined }
   const ended = { as: 'expired', atMs: nowMs } as const
   return {
-    checkpoint: { ...checkpoint, ...unfinished, storedCursors: [], mark: [], ended },
+    checkpoint: { ...checkpoint, ...none, needsFull: false, storedCursors: [], mark: [], ended },
     gap: unreadOf(checkpoint, reasonOf(checkpoint.trouble), nowMs),
   }
 }

@@ -19,7 +19,6 @@ import {
   advanceScan,
   beginScan,
   guardText,
-  type PolledSpan,
   type Scan,
   type ScanKind,
   type ScanRecord,
@@ -40,7 +39,7 @@ export function scanFor({ checkpoint, kind, readRequest }: DueScan, nowMs: numbe
   if (unfinished !== undefined) return unfinished
   const overlapStartMs = overlapStart(checkpoint, policy)
   const fromTail = kind === 'incremental' && checkpoint.ordering.order === 'oldest-first'
-  const { listed, gone = 0, was = 0, mark } = checkpoint
+  const { listed, gone = 0, resend, mark } = checkpoint
   const sinceMs = slidFrom(checkpoint, nowMs, policy)
   return beginScan({
     kind,
@@ -48,7 +47,7 @@ export function scanFor({ checkpoint, kind, readRequest }: DueScan, nowMs: numbe
     cursor: fromTail ? cursorBefore(checkpoint.storedCursors, overlapStartMs) : null,
     overlapStartMs,
     newestAtBeginMs: checkpoint.newestMs ?? null,
-    known: Math.max(listed - gone, was),
+    known: Math.max(listed - gone, resend?.was ?? 0),
     ...(mark.length > 0 && { owed: mark }),
     ...(sinceMs !== undefined && { sinceMs }),
     ...(readRequest !== undefined && { readRequest: readRequest.id }),
@@ -59,10 +58,13 @@ export function scanFor({ checkpoint, kind, readRequest }: DueScan, nowMs: numbe
  * The API may keep days by the hour: once a day was read after its end, the API need not list events that are older than
  * the readable days. Undefined where it must list all.
  */
-function slidFrom({ stream, lastFull }: Checkpoint, nowMs: number, policy: Policy): number | undefined {
+function slidFrom({ stream, lastFull, resend }: Checkpoint, nowMs: number, policy: Policy) {
   const sinceMs = nowMs - (policy.readableDays - 1) * dayMs
   const isRead = lastFull !== undefined && lastFull.beganAtMs >= endOf(stream.day)
-  return isRead && sinceMs > startOf(stream.day) ? Math.floor(sinceMs / 60_000) * 60_000 : undefined
+  // Which of the events that were known before a resend are older, nobody knows any more.
+  return isRead && resend === undefined && sinceMs > startOf(stream.day)
+    ? Math.floor(sinceMs / 60_000) * 60_000
+    : undefined
 }
 
 /** What a delivery changes, besides the scan. */
@@ -88,10 +90,10 @@ interface Instant {
 
 /** The scan after one page, of which the sink has or needs all events, and the checkpoint without `withDelivery`. */
 export function afterPage(before: Checkpoint, scan: Scan, facts: PageFacts, at: Instant, policy: Policy) {
-  const { ordering, was, gone = 0 } = before
+  const { ordering, resend, gone = 0 } = before
   const { order, cursorProven } = ordering
   const polled = polledSpan(before, policy)
-  const step = advanceScan(scan, facts, { order, cursorProven, polled, isResent: was !== undefined })
+  const step = advanceScan(scan, facts, { order, cursorProven, polled, isResent: resend !== undefined })
   const missing = missingOf(step.scan)
   if (step.end !== 'listing_shrank' || !isBelieved(shrunkenAfter(before, step.scan), at))
     return { step, after: afterStep(before, step, facts, at, policy) }
@@ -156,7 +158,8 @@ function afterStep(
       duplicates: facts.events - facts.unseen,
     }),
   }
-  const { readRequest, found } = scan
+  const { readRequest } = scan
+  const { found } = moved.resend ?? scan
   if (end === 'none') return keepScan(withTroubleAfterPage(moved), scan)
   if (end === 'listing_shrank') return afterShrunken(moved, scan)
   if (end !== 'complete') return readRequest === undefined ? dropScans(moved) : { ...moved, full: undefined }
@@ -186,12 +189,17 @@ export function afterPart(
   const listed = before.listed + fresh
   const counters = counted(shipped.counters, { events: part.length })
   // The page that is read again will show them as met.
-  const met = found.met - (before.was === undefined ? fresh : 0)
+  const met = found.met - (before.resend === undefined ? fresh : 0)
   return keepScan({ ...shipped, listed, counters }, { ...found, met })
 }
 
 function afterEvents(before: Checkpoint, unseen: number): Checkpoint {
-  return { ...before, newSinceFull: before.newSinceFull + (before.lastFull === undefined ? 0 : unseen) }
+  const { resend, lastFull } = before
+  return {
+    ...before,
+    newSinceFull: before.newSinceFull + (lastFull === undefined ? 0 : unseen),
+    ...(resend !== undefined && { resend: { ...resend, found: resend.found + unseen } }),
+  }
 }
 
 function keepScan(checkpoint: Checkpoint, scan: Scan): Checkpoint {
@@ -243,7 +251,7 @@ function completeFull(checkpoint: Checkpoint, begun: Scan, at: Instant, policy: 
   const scan = withBeginning(begun, checkpoint, nowMs)
   const tested = testOrdering(checkpoint.ordering, scan, checkpoint.newSinceFull)
   const isRevoked = tested.revocations > checkpoint.ordering.revocations
-  const isFirst = checkpoint.lastFull === undefined
+  const isFirst = checkpoint.lastFull === undefined || checkpoint.resend !== undefined
   // The first full scan, or one that has just revoked the ordering, cannot confirm one.
   const ordering = isFirst || isRevoked ? tested : confirmOrdering(tested, scan)
   const next: Checkpoint = {
@@ -254,7 +262,7 @@ function completeFull(checkpoint: Checkpoint, begun: Scan, at: Instant, policy: 
     ordering,
     lastFull: recordOf(scan, nowMs),
     mark: markAfter({ ...checkpoint, ordering }, scan),
-    was: undefined,
+    resend: undefined,
     shrunken: undefined,
     newSinceFull: 0,
     pollPagesSinceFull: 0,
@@ -331,9 +339,13 @@ export function overlapStart(checkpoint: Checkpoint, policy: Pick<Policy, 'overl
   return newestMs === null ? null : newestMs - policy.overlapMs
 }
 
-/** Unseen events older than this arrived later than the overlap covers; null until a full scan is complete. */
+/**
+ * Unseen events older than this arrived later than the overlap covers; null until a full scan is complete, and while a
+ * resend makes all of them unseen.
+ */
 export function lateBefore(checkpoint: Checkpoint, policy: Pick<Policy, 'overlapMs'>): number | null {
-  const last = checkpoint.lastFull === undefined ? undefined : latestScan(checkpoint)
+  const { lastFull, resend } = checkpoint
+  const last = lastFull === undefined || resend !== undefined ? undefined : latestScan(checkpoint)
   return last === undefined ? null : last.beganAtMs - policy.overlapMs
 }
 
@@ -342,8 +354,8 @@ export function lateBefore(checkpoint: Checkpoint, policy: Pick<Policy, 'overlap
  * incremental scan's start minus the overlap. Excludes events that were already older than the overlap when the
  * previous full scan began: they came late, which is no evidence about the ordering.
  */
-function polledSpan({ lastIncremental, lastFull }: Checkpoint, { overlapMs }: Policy): PolledSpan | null {
-  if (lastIncremental === undefined) return null
+function polledSpan({ lastIncremental, lastFull, resend }: Checkpoint, { overlapMs }: Policy) {
+  if (lastIncremental === undefined || resend !== undefined) return null
   const knownMs = lastFull?.newestAtBeginMs ?? null
   return {
     fromMs: knownMs === null ? -Infinity : knownMs - overlapMs,

@@ -28,6 +28,8 @@ export function createProgressReading(checkpoints: readonly Checkpoint[]) {
       const checkpoint = byKey.get(streamKey(stream))
       const isMine = isAnswered(checkpoint, backfill)
       const isOver = state !== 'queued' || isMine
+      const { resend } = checkpoint ?? {}
+      const resent = resend?.request === backfill.id ? resend.found : undefined
       const begun = [checkpoint?.full, checkpoint?.lastFull].find((each) => each?.readRequest === backfill.id)
       const scan = state === 'left_out' ? { pages: 0, found: 0 } : begun
       // After a later scan the pages of this one are unknown.
@@ -40,7 +42,7 @@ export function createProgressReading(checkpoints: readonly Checkpoint[]) {
         done: Number(state === 'done'),
         leftOut: Number(state === 'left_out'),
         pages,
-        events: scan?.found ?? (isMine ? (checkpoint?.lastRequest?.found ?? 0) : 0),
+        events: resent ?? (isMine ? checkpoint?.lastRequest?.found : undefined) ?? scan?.found ?? 0,
         // Never below the pages: while it is read, at least one is to come.
         expectedPages: expected === undefined ? undefined : Math.max(expected, pages + (isOver ? 0 : 1)),
         trouble: isOver ? undefined : requestTroubleOf(checkpoint, backfill),

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
-import { hasDay, shiftDay } from '../../../src/domain/day.ts'
+import { hasDay, shiftDay, startOf } from '../../../src/domain/day.ts'
 import { streamKey, type Route, type Stream } from '../../../src/domain/stream.ts'
 import { firstPlannedDay, missedDays, plan, type PlanInput } from '../../../src/domain/plan/plan.ts'
 import { unknownOrdering, type Ordering } from '../../../src/domain/scan/ordering.ts'
 import { anyCheckpoint, anyRoute, sinks, zones } from './any-input.ts'
-import { at, buildCheckpoint, buildTrouble, dayAt, policy, today } from '../builders.ts'
+import { at, buildCheckpoint, buildRecord, buildTrouble, dayAt, policy, today } from '../builders.ts'
 
 const anyInput: fc.Arbitrary<PlanInput> = fc
   .record({
@@ -85,6 +85,35 @@ describe('the plan', () => {
     expect(planned.map(({ stream: { day } }) => day).sort()).toEqual(
       [-8, -4, -3, -2, -1, 0].map((days) => shiftDay(today, days)),
     )
+  })
+
+  it('reads a day of a resend for its request alone, whatever its state; one that was cancelled leaves the rest to a poll', () => {
+    const stream = { zone: 1, day: shiftDay(today, -5), sink: 'archive' }
+    const resend = { request: 'b1', was: 4, found: 1 }
+    const ended = { as: 'complete', atMs: at(-40) } as const
+    const lastFull = buildRecord({ beganAtMs: at(-50) })
+    const checkpoints = [buildCheckpoint({ stream, ended, lastFull, resend, lastCommitAtMs: at(4) })]
+    const backfill = { id: 'b1', createdAtMs: 1, from: stream.day, to: stream.day }
+    const due = (state: 'running' | 'paused' | 'cancelled') => {
+      const backfills = [{ ...backfill, state, streams: [{ stream, state: 'queued' as const }] }]
+      const planned = plan({ ...unread, checkpoints, backfills })
+      return planned
+        .filter((each) => each.stream.day === stream.day)
+        .map(({ priority, dueAtMs, state: own }) => [priority, dueAtMs, own])
+    }
+    expect(due('running')).toEqual([['backfill', startOf(stream.day), 'complete']])
+    expect(due('paused')).toEqual([])
+    expect(due('cancelled')).toEqual([['live', at(4), 'complete']])
+    const recent = { ...stream, day: shiftDay(today, -1) }
+    const one = buildCheckpoint({ stream: recent, lastFull, resend, lastCommitAtMs: at(4) })
+    const streams = [{ stream: recent, state: 'queued' as const }]
+    const planned = plan({
+      ...unread,
+      checkpoints: [one],
+      backfills: [{ ...backfill, state: 'paused', streams }],
+    })
+    const own = planned.filter((each) => each.stream.day === recent.day && each.zone.id === 1)
+    expect(own.map(({ priority, dueAtMs }) => [priority, dueAtMs])).toContainEqual(['live', Infinity])
   })
 
   it('gives a new day the ordering of the latest day that confirmed or revoked it', () => {

@@ -104,6 +104,8 @@ export const anyRun = fc
     readRequestShare: share(0, 0, 0.01),
     /** How often a person backfills an old day, per turn of the schedule. */
     backfillShare: share(0, 0, 0.01),
+    /** How often an HTTP destination loses a day, and a person has it shipped once more. */
+    resendShare: share(0, 0, 0.005),
     /** Many workers, of which one may freeze; otherwise one process that crashes and comes back. */
     fleet: fc.boolean(),
   })

@@ -31,6 +31,7 @@ const calm = {
   keepDays: 14,
   readRequestShare: 0,
   backfillShare: 0,
+  resendShare: 0,
   fleet: true,
   load: { events: 10_000, pages: 1 },
   bodyEvents: 1_000,

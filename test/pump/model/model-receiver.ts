@@ -34,6 +34,11 @@ export class ModelReceiver {
     return this.#received.get(streamKey(stream)) ?? new Set()
   }
 
+  /** The destination loses a day. */
+  lose(stream: Stream): void {
+    this.#received.delete(streamKey(stream))
+  }
+
   sink(name: string, life: Life): Sink {
     return {
       name,

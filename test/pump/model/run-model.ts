@@ -3,7 +3,7 @@ import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { isReadable } from '../../../src/domain/plan/stream-state.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
-import { checkStream } from './check-stream.ts'
+import { checkStream, isExact } from './check-stream.ts'
 import type { RunOptions } from './any-run.ts'
 import { createRun, firstDay, type Run } from './run.ts'
 import { verdict } from './verdict.ts'
@@ -70,6 +70,7 @@ async function turn(run: Run, worker: Worker): Promise<void> {
   const leftMs = ({ dueAtMs, zone }: PlannedStream) => dueAtMs - worker.apiClock.now(zone.account)
   if (random.chance(options.readRequestShare)) makeReadRequest(run, planned)
   if (random.chance(options.backfillShare)) await backfill(run, worker)
+  if (random.chance(options.resendShare)) await resend(run, worker)
   const isRequested = ({ stream, checkpoint, zone }: PlannedStream) =>
     run.readRequests.has(streamKey(stream)) &&
     (checkpoint?.trouble?.retryAtMs ?? 0) <= worker.apiClock.now(zone.account)
@@ -83,7 +84,8 @@ async function turn(run: Run, worker: Worker): Promise<void> {
     return
   }
   const before = (await run.keeper.store.ledger.read(next.stream))?.lastFull?.beganAtMs
-  const end = await worker.pump(next, run.readRequests.get(streamKey(next.stream)))
+  const { priority, readRequest = { id: run.readRequests.get(streamKey(next.stream)) } } = next
+  const end = await worker.pump(next, readRequest.id, priority)
   if (end === 'failed') time.hostMs += 5_000
   await checkStream(run, next.stream, before)
   time.hostMs += 10
@@ -119,6 +121,27 @@ async function backfill(run: Run, worker: Worker): Promise<void> {
   await worker.pump({ stream, zone, ordering: unknownOrdering }, request, 'backfill')
   await checkStream(run, stream, before?.lastFull?.beganAtMs)
   if ((await keeper.store.ledger.read(stream))?.lastRequest?.id === request) backfills.delete(key)
+}
+
+/** The destination loses a day. Lag and state stay as they were; nothing but the request ships the day again. */
+async function resend(run: Run, worker: Worker): Promise<void> {
+  const { days, keeper, options, random, world, zones } = run
+  // A store that is set back does not know of it; of entries that share id and time one may have been known alone.
+  if (options.setBackShare + options.faults.failover + options.oddShare > 0) return
+  const { ledger, backfills } = keeper.store
+  const stream = { zone: random.pick(zones).id, day: random.pick(days), sink: random.pick(run.sinks) }
+  const before = await ledger.read(stream)
+  if (isExact(stream.sink) || before?.lastFull === undefined || startOf(stream.day) > world.now()) return
+  const id = `resend ${run.time.hostMs}`
+  const { day } = stream
+  const streams = [{ stream, state: 'queued' as const }]
+  await backfills.add({ id, createdAtMs: run.time.hostMs, from: day, to: day, state: 'running', streams })
+  await worker.unsee(stream, id)
+  const after = await ledger.read(stream)
+  if (after?.resend?.request !== id) return
+  run.receiver.lose(stream)
+  if (after.caughtUpAtMs !== before.caughtUpAtMs || after.ended?.as !== before.ended?.as)
+    throw new Error(`${streamKey(stream)}: a resend has changed its state or lag`)
 }
 
 function makeReadRequest(run: Run, planned: readonly PlannedStream[]): void {

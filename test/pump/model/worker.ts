@@ -3,11 +3,12 @@ import { sharePages } from '../../../src/shield/shared-pages.ts'
 import { LatestPages } from '../../../src/pump/latest-pages.ts'
 import { noRoom } from '../../../src/domain/failure.ts'
 import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
-import { streamKey, type Priority } from '../../../src/domain/stream.ts'
+import { streamKey, type Priority, type Stream } from '../../../src/domain/stream.ts'
 import type { PageRequest, AnySink } from '../../../src/ports/delivery.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
 import { createPlanner } from '../../../src/plan/planner.ts'
 import { createHousekeeping } from '../../../src/maintenance/housekeeping/housekeep.ts'
+import { unseeDay } from '../../../src/maintenance/unsee.ts'
 import { pumpStream } from '../../../src/pump/pump-stream.ts'
 import type { EventLogSource } from '../../../src/shield/event-logs.ts'
 import { withMemory } from '../with-memory.ts'
@@ -106,6 +107,12 @@ export function createWorker(run: Run) {
       const end = await life.run(streamKey(stream), clock.now(), () => pumpStream(job, deps, life.signal))
       isFrozen = end === 'frozen'
       return end
+    },
+    /** Makes a day count as not shipped; a fault, or another process that has the stream, leaves it as it is. */
+    async unsee(stream: Stream, request: string): Promise<void> {
+      const zone = run.zones.find(({ id }) => id === stream.zone)!
+      const unsee = () => unseeDay({ stream, zone, request }, deps, life.signal)
+      await life.run(streamKey(stream), clock.now(), unsee)
     },
     end: life.die,
     isEnded: () => life.isDead() || isFrozen,
