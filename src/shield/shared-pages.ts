@@ -1,6 +1,6 @@
 import { cancelled } from '../domain/failure.ts'
 import { orAborted } from '../domain/promises.ts'
-import type { Page } from '../domain/scan/page.ts'
+import type { Cursor, Page } from '../domain/scan/page.ts'
 import type { PageRequest, Source } from '../ports/delivery.ts'
 import type { Clock } from '../ports/process.ts'
 import { memoryOf, type Reservation } from './client/page-budget.ts'
@@ -8,10 +8,8 @@ import type { EventLogSource } from './event-logs.ts'
 
 /** One request for a page, and its answer. */
 interface Shared {
-  readonly key: string
-  /** The zone, day and priority. */
-  readonly listing: string
-  /** Of the request, by the steady clock. */
+  readonly request: PageRequest
+  /** By the steady clock. */
   readonly startedAt: number
   readonly answer: Promise<Page>
   /** Of the stream that sent the request; by it others hold the page too, also once that one has released it. */
@@ -19,9 +17,10 @@ interface Shared {
   /** Ends the request once nobody waits for it. */
   readonly abort: AbortController
   waiting: number
-  /** `untilMs`: no later, by the steady clock, does the answer serve a stream that asks as the first one did. */
-  landed?: { readonly page: Page; readonly tookMs: number; readonly untilMs: number }
+  landed?: { readonly page: Page; readonly tookMs: number }
   readonly takenBy: Set<string | undefined>
+  /** While it is kept. */
+  keptBytes: number
 }
 
 interface Sharing {
@@ -41,9 +40,7 @@ interface Sharing {
  */
 export function sharePages(source: EventLogSource, { sinks, keptBytes, clock }: Sharing): Source {
   if (sinks < 2) return source
-  /** Under way, the latest request for each page. */
-  const asked = new Map<string, Shared>()
-  const kept = new KeptPages(keptBytes)
+  const pages = new SharedPages(keptBytes)
 
   async function fetchPage(request: PageRequest, signal: AbortSignal): Promise<Page> {
     if (request.requestedSince === undefined) return source.fetchPage(request, signal)
@@ -59,57 +56,39 @@ export function sharePages(source: EventLogSource, { sinks, keptBytes, clock }: 
   }
 
   function find(request: PageRequest): Shared | undefined {
-    const key = keyOf(request)
-    const known = asked.get(key) ?? kept.get(key)
+    const known = pages.get(request)
     return known !== undefined && serves(known, request, clock.steady()) ? known : undefined
   }
 
   function send(request: PageRequest, memory: Reservation): Shared {
     const abort = new AbortController()
     const beganMs = clock.monotonic()
-    const answer = source.fetchPage(request, abort.signal, memory).then(
-      (page) => land(shared, page, request, clock.monotonic() - beganMs),
-      (error: unknown) => {
-        forget(shared)
-        throw error
-      },
-    )
+    const answer = source
+      .fetchPage(request, abort.signal, memory)
+      .then((page) => land(shared, page, clock.monotonic() - beganMs))
     // Nobody may wait for it any more.
     answer.catch(() => undefined)
-    const shared: Shared = {
-      key: keyOf(request),
-      listing: listingOf(request),
-      startedAt: clock.steady(),
-      answer,
-      memory,
-      abort,
-      waiting: 0,
-      takenBy: new Set(),
-    }
-    const older = kept.get(shared.key)
-    if (older !== undefined) kept.drop(older)
-    asked.set(shared.key, shared)
+    const startedAt = clock.steady()
+    const takenBy = new Set<string | undefined>()
+    const shared: Shared = { request, startedAt, answer, memory, abort, waiting: 0, takenBy, keptBytes: 0 }
+    pages.add(shared)
     return shared
   }
 
-  function land(shared: Shared, answer: Page, { freshForMs = Infinity }: PageRequest, tookMs: number): Page {
+  function land(shared: Shared, answer: Page, tookMs: number): Page {
     const content = () => {
       try {
         return answer.content()
       } catch (error) {
-        kept.drop(shared)
+        pages.drop(shared)
         throw error
       }
     }
     const page = { ...answer, content }
-    shared.landed = { page, tookMs, untilMs: page.requestedAt + freshForMs }
-    if (forget(shared) && shared.waiting > 0) kept.keep(shared, shared.landed, clock.steady())
+    shared.landed = { page, tookMs }
+    if (shared.waiting > 0) pages.keep(shared, page, clock.steady())
+    else pages.drop(shared)
     return page
-  }
-
-  /** False where a later request has taken its place. */
-  function forget(shared: Shared): boolean {
-    return asked.get(shared.key) === shared && asked.delete(shared.key)
   }
 
   /** `memory`: for the stream that takes it, given back where it does not. */
@@ -123,7 +102,7 @@ export function sharePages(source: EventLogSource, { sinks, keptBytes, clock }: 
     try {
       const page = await orAborted(shared.answer, signal)
       shared.takenBy.add(sink)
-      if (shared.takenBy.size >= sinks) kept.drop(shared)
+      if (shared.takenBy.size >= sinks) pages.drop(shared)
       if (memory === shared.memory) return page
       return { ...page, release: memory.release, shared: { tookMs: shared.landed!.tookMs } }
     } catch (error) {
@@ -132,7 +111,7 @@ export function sharePages(source: EventLogSource, { sinks, keptBytes, clock }: 
     } finally {
       shared.waiting--
       if (shared.waiting === 0 && shared.landed === undefined) {
-        forget(shared)
+        pages.drop(shared)
         shared.abort.abort(cancelled())
       }
     }
@@ -141,87 +120,95 @@ export function sharePages(source: EventLogSource, { sinks, keptBytes, clock }: 
   return { ...source, fetchPage }
 }
 
-function listingOf({ zone, day, priority }: PageRequest): string {
-  return JSON.stringify([zone.account, zone.id, day, priority])
-}
-
-function keyOf(request: PageRequest): string {
-  return `${listingOf(request)} ${request.cursor ?? ''}`
-}
-
 function serves(
   { landed, startedAt }: Shared,
   { requestedSince = 0, freshForMs }: PageRequest,
   nowMs: number,
 ): boolean {
   if (landed === undefined) return startedAt >= requestedSince
-  const { requestedAt } = landed.page
-  return requestedAt >= requestedSince && (freshForMs === undefined || nowMs - requestedAt <= freshForMs)
+  return landed.page.requestedAt >= requestedSince && isFresh(landed.page, freshForMs, nowMs)
+}
+
+function isFresh({ requestedAt }: Page, freshForMs = Infinity, nowMs: number): boolean {
+  return nowMs - requestedAt <= freshForMs
 }
 
 /** Of a page with a few entries, with all that belongs to it: the bound holds for the number of pages too. */
 const leastBytes = 16_384
 
+/** Of a zone, day and priority; the latest request for each page, the oldest first. */
 interface Listing {
-  bytes: number
-  /** The oldest first. */
-  readonly pages: Map<Shared, number>
+  keptBytes: number
+  readonly pages: Map<Cursor | null, Shared>
 }
 
 /**
- * Pages that have arrived. The oldest page of the zone and day that holds most goes first: one long backlog does not
- * take the place of the pages that the sinks of all other zones share.
+ * Pages that are under way, and kept ones up to a bound. The oldest page of the zone and day that holds most goes first:
+ * one long backlog does not take the place of the pages that the sinks of all other zones share.
  */
-class KeptPages {
+class SharedPages {
   readonly #maxBytes: number
-  readonly #pages = new Map<string, Shared>()
   readonly #listings = new Map<string, Listing>()
-  /** First pages, which serve for seconds only: the oldest first. */
-  readonly #brief = new Map<Shared, number>()
+  /** Kept ones that serve for seconds only, the oldest first. */
+  readonly #brief = new Set<Shared>()
   #bytes = 0
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
   }
 
-  get(key: string): Shared | undefined {
-    return this.#pages.get(key)
+  get(request: PageRequest): Shared | undefined {
+    return this.#listings.get(listingOf(request))?.pages.get(request.cursor)
   }
 
-  keep(shared: Shared, { page, untilMs }: NonNullable<Shared['landed']>, nowMs: number): void {
-    for (const [brief, endMs] of this.#brief) {
-      if (endMs >= nowMs) break
+  /** In place of an older one. */
+  add(shared: Shared): void {
+    const { request } = shared
+    const older = this.get(request)
+    if (older !== undefined) this.drop(older)
+    const key = listingOf(request)
+    const listing = this.#listings.get(key) ?? { keptBytes: 0, pages: new Map<Cursor | null, Shared>() }
+    this.#listings.set(key, listing)
+    listing.pages.set(request.cursor, shared)
+  }
+
+  /** Not where a later request has taken its place. */
+  keep(shared: Shared, { bytes }: Page, nowMs: number): void {
+    for (const brief of this.#brief) {
+      if (isFresh(brief.landed!.page, brief.request.freshForMs, nowMs)) break
       this.drop(brief)
     }
-    if (untilMs < Infinity) this.#brief.set(shared, untilMs)
-    const bytes = Math.max(leastBytes, memoryOf(page.bytes))
-    const listing = this.#listings.get(shared.listing) ?? { bytes: 0, pages: new Map<Shared, number>() }
-    this.#listings.set(shared.listing, listing)
-    this.#pages.set(shared.key, shared)
-    listing.pages.set(shared, bytes)
-    listing.bytes += bytes
-    this.#bytes += bytes
+    if (this.get(shared.request) !== shared) return
+    if (shared.request.freshForMs !== undefined) this.#brief.add(shared)
+    this.#count(shared, Math.max(leastBytes, memoryOf(bytes)))
     while (this.#bytes > this.#maxBytes) this.drop(this.#first())
   }
 
-  /** Nothing where it is not kept. */
+  /** Nothing where another one has its place. */
   drop(shared: Shared): void {
-    const listing = this.#listings.get(shared.listing)
-    const bytes = listing?.pages.get(shared)
-    if (listing === undefined || bytes === undefined) return
-    this.#pages.delete(shared.key)
+    if (this.get(shared.request) !== shared) return
     this.#brief.delete(shared)
-    listing.pages.delete(shared)
-    listing.bytes -= bytes
-    this.#bytes -= bytes
-    if (listing.pages.size === 0) this.#listings.delete(shared.listing)
+    const listing = this.#count(shared, 0)
+    listing.pages.delete(shared.request.cursor)
+    if (listing.pages.size === 0) this.#listings.delete(listingOf(shared.request))
+  }
+
+  #count(shared: Shared, bytes: number): Listing {
+    const listing = this.#listings.get(listingOf(shared.request))!
+    listing.keptBytes += bytes - shared.keptBytes
+    this.#bytes += bytes - shared.keptBytes
+    shared.keptBytes = bytes
+    return listing
   }
 
   #first(): Shared {
     let largest: Listing | undefined
     for (const listing of this.#listings.values())
-      if (largest === undefined || listing.bytes > largest.bytes) largest = listing
-    const [oldest] = largest!.pages.keys()
-    return oldest!
+      if (largest === undefined || listing.keptBytes > largest.keptBytes) largest = listing
+    return largest!.pages.values().find(({ keptBytes }) => keptBytes > 0)!
   }
+}
+
+function listingOf({ zone, day, priority }: PageRequest): string {
+  return JSON.stringify([zone.account, zone.id, day, priority])
 }

@@ -299,8 +299,11 @@ describe('a page that is fetched ahead', () => {
       api.reply(bad, answer(200, page))
       const next = ahead()
       await expect.poll(() => api.budget.heldBytes).toBeGreaterThan(3 * pageBytes)
-      expect((await next.take()).page.content().events).toHaveLength(1)
+      const { page: taken } = await next.take()
+      expect(taken.content().events).toHaveLength(1)
       expect(api.requests).toHaveLength(2)
+      taken.release()
+      expect(api.budget.heldBytes).toBe(0)
     }
   })
 

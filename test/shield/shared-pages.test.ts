@@ -276,16 +276,25 @@ describe('the memory of a shared page', () => {
     page!.release()
   })
 
-  it('is no part of the share of a sink that has no room for a page that others hold: it waits for that one', async () => {
-    const [page] = await landed('a')
-    const hung = await filled('b')
-    const waits = ask('b')
-    await turn()
-    expect([asked.length, budget.heldBytes]).toEqual([1, 45])
-    hung.release()
-    expect((await waits).content).toBe(page!.content)
-    expect([asked.length, budget.heldBytes]).toEqual([1, 10])
-  })
+  it.each([
+    { what: 'others hold', isHeld: true },
+    { what: 'is kept', isHeld: false },
+  ])(
+    'is no part of the share of a sink that has no room for a page that $what: it waits for that one',
+    async ({ isHeld }) => {
+      const [page] = await landed('a')
+      if (!isHeld) page!.release()
+      const hung = await filled('b')
+      let hasIt = false
+      const waits = ask('b')
+      void waits.then(() => (hasIt = true))
+      await turn()
+      expect([asked.length, budget.heldBytes, hasIt]).toEqual([1, isHeld ? 45 : 35, false])
+      hung.release()
+      expect((await waits).content).toBe(page!.content)
+      expect([asked.length, budget.heldBytes]).toEqual([1, 10])
+    },
+  )
 
   it.each([0, 1, 2, 3, 4, 5])(
     'is given back where all streams leave at the moment in which their page lands: %d steps after the answer',
