@@ -108,6 +108,7 @@ describe('a pump to numbered objects', () => {
     await lake.pump({ sink: { ...lake.sink, load: { pages: 1 } } })
     expect(lake.lines().map(idOf)).toEqual([...idsOf(0, 6), 'e100'])
     expect(await lake.counted()).toBe(7)
+    expect((await lake.read())!.listed).toBe(7)
   })
 
   it('adopts one object after another, where the store was begun anew', async () => {

@@ -233,6 +233,8 @@ describe('events that the API has removed for good', () => {
     expect((await read()).shrunken).toBeUndefined()
     await list(firstEvents(31).slice(3))
     expect(await read()).toMatchObject({ shrunken: { missing: 1 } })
+    await unseeDay({ stream, zone, request: 'r0' }, stage.deps, new AbortController().signal)
+    expect(await read()).toMatchObject({ listed: 2, gone: 2, resend: { was: 29 } })
   })
 
   it('are not believed to be gone where the number changes', async () => {
