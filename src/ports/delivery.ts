@@ -99,6 +99,11 @@ export interface OpenOptions {
    * the sink. A sink calls it only when it needs the answer; absent means no.
    */
   hasTaken?(): Promise<boolean>
+  /**
+   * By which an event is too old for the destination: the earlier of the API's time and this host's. Undefined while the
+   * API's is not known: no event is too old then. Absent where the API is not asked: this host's.
+   */
+  readonly ageNow?: (() => number | undefined) | undefined
   /** A refusal needs no other event as evidence: the events are dead letters already, or a person tries one. */
   readonly refusalsStand?: boolean
   /** For sinks whose deliveries have numbers; absent where a person only tries a sink. */

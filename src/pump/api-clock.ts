@@ -1,4 +1,6 @@
-import type { FailureDetails } from '../domain/failure.ts'
+import type { Day } from '../domain/day.ts'
+import type { Failure } from '../domain/failure.ts'
+import { todayOf } from '../domain/plan/stream-state.ts'
 import type { Clock } from '../ports/process.ts'
 
 export type ApiClock = ReturnType<typeof createApiClock>
@@ -17,6 +19,8 @@ interface Known {
   doubt?: { readonly offsetMs: number; readonly connection: object | undefined } | undefined
   /** A lower bound until the API has answered. */
   assumedMs?: number
+  /** The API has refused the day that is today by what is assumed: the wall clock may have been set right since. */
+  byWall?: boolean
   hasListedToday?: boolean
   /** By the steady clock. */
   heardAtMs?: number
@@ -43,9 +47,11 @@ export function createApiClock(clock: Pick<Clock, 'now' | 'steady'>) {
     return known
   }
 
+  const wallOffset = () => clock.now() - clock.steady()
+  const isToday = (day: Day, offsetMs: number) => day === todayOf(clock.steady() + offsetMs)
   const offsetOf = (account: string) => {
-    const { confirmedMs, doubt, assumedMs = 0 } = knownOf(account)
-    return confirmedMs ?? doubt?.offsetMs ?? assumedMs
+    const { confirmedMs, doubt, byWall = false, assumedMs = 0 } = knownOf(account)
+    return confirmedMs ?? doubt?.offsetMs ?? (byWall ? wallOffset() : assumedMs)
   }
   const now = (account: string) => clock.steady() + offsetOf(account)
 
@@ -65,30 +71,51 @@ export function createApiClock(clock: Pick<Clock, 'now' | 'steady'>) {
     now,
     /** To the steady clock. */
     offsetOf,
+    /** The earlier of the API's time, also if it is not confirmed, and of the wall clock's; undefined before it is known. */
+    earliest(account: string): number | undefined {
+      const { confirmedMs, doubt } = knownOf(account)
+      return confirmedMs === undefined && doubt === undefined
+        ? undefined
+        : Math.min(now(account), clock.now())
+    },
     isConfirmed: (account: string) => knownOf(account).confirmedMs !== undefined,
     /**
      * `offsetMs`: to the steady clock. `connection`: two answers with the same one may come from the same server; an
      * unknown one confirms nothing.
      */
     learn,
-    /** An error answer carries the API's time as a page does. */
-    learnFrom(account: string, { serverDate, connection }: FailureDetails): void {
-      if (serverDate !== undefined) learn(account, serverDate - clock.steady(), connection)
+    /**
+     * An error answer carries the API's time as a page does. One without, that refuses the day which is today by what is
+     * assumed, shows that this is wrong, while no `Date` was heard: the wall clock counts then, and what was assumed again
+     * where the wall clock's day is refused too.
+     */
+    learnFrom(account: string, day: Day, { code, details: { serverDate, connection } }: Failure): void {
+      if (serverDate !== undefined) return learn(account, serverDate - clock.steady(), connection)
+      const known = knownOf(account)
+      const { confirmedMs, doubt, byWall = false, assumedMs = 0 } = known
+      if (code !== 'window_closed' || confirmedMs !== undefined || doubt !== undefined) return
+      if (!isToday(day, offsetOf(account))) return
+      known.byWall = !byWall || isToday(day, assumedMs)
+      known.hasListedToday = false
     },
     /**
-     * An answer without a `Date` listed the day that is today by this host's clock. The second one confirms this host's
-     * clock, unless a `Date` was seen: otherwise an API or a proxy that sends none would leave the time unknown forever,
-     * and days that passed unread would be no gaps.
+     * An answer without a `Date` listed this day. The second one that lists today by this host's clock confirms that clock,
+     * unless a `Date` was seen: otherwise an API or a proxy that sends none would leave the time unknown forever, and days
+     * that passed unread would be no gaps.
      */
-    listedToday(account: string): void {
+    listed(account: string, day: Day): void {
       const known = knownOf(account)
+      known.heardAtMs = clock.steady()
       if (known.confirmedMs !== undefined || known.doubt !== undefined) return
-      if (known.hasListedToday === true) known.confirmedMs = 0
+      const offsetMs = known.byWall === true ? wallOffset() : 0
+      if (!isToday(day, offsetMs)) return
+      if (known.hasListedToday === true) known.confirmedMs = offsetMs
       known.hasListedToday = true
     },
     /**
      * Sets a lower bound of the time: the store holds something that happened at this instant. Counts until the API's
-     * time is known: without it, a host whose clock is behind would wait although polls are long due.
+     * time is known, or the API refuses what is today by it: without it, a host whose clock is behind would wait although
+     * polls are long due.
      */
     notBefore(account: string, instantMs: number): void {
       const known = knownOf(account)

@@ -44,12 +44,22 @@ export async function endAsExpired(session: Session): Promise<boolean> {
     return true
   }
   const { checkpoint: ended, gap } = expire(before, session.now())
-  // A day that was never planned, only requested, is not a gap.
-  const isGap = gap !== undefined && (job.priority === 'live' || before.counters.pages > 0)
+  const isGap = gap !== undefined && (before.counters.pages > 0 || (await wasPlanned(session)))
   await commit(leftOut(session, ended, noLongerKept), { gaps: isGap ? [gap] : [] })
   deps.telemetry.emit({ name: 'StreamEnded', stream: job.stream, as: 'expired' })
   if (isGap) deps.telemetry.emit({ name: 'GapFound', gap })
   return gap !== undefined
+}
+
+/**
+ * A day that was only requested is not a gap, nor one from before the route's first day: a clock that was behind has
+ * planned it.
+ */
+async function wasPlanned({ job: { priority, stream }, deps }: Session): Promise<boolean> {
+  if (priority !== 'live') return false
+  const routes = await deps.store.catalogue.routes()
+  const route = routes.find(({ zone, sink }) => zone === stream.zone && sink === stream.sink)
+  return route !== undefined && stream.day >= route.firstDay
 }
 
 /** Answers the read request of the pump, if it has one, with why its day cannot be read. */

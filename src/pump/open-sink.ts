@@ -18,8 +18,15 @@ export async function openSink(
   signal: AbortSignal,
   { refusalsStand = false } = {},
 ) {
-  const { stream } = session.job
-  const options = { hasTaken: () => hasSinkTaken(session), refusalsStand, objects: objectsOf(session) }
+  const { stream, zone, readRequest } = session.job
+  // What replays and archives ship was read before.
+  const isRead = !refusalsStand && readRequest?.source === undefined
+  const options = {
+    hasTaken: () => hasSinkTaken(session),
+    refusalsStand,
+    objects: objectsOf(session),
+    ...(isRead && { ageNow: () => session.deps.apiClock.earliest(zone.account) }),
+  }
   const open =
     'reconcile' in sink
       ? await sink.reconcile(stream, reconciliation(session), signal)

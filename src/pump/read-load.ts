@@ -5,7 +5,6 @@ import { minuteOf, untimedMinute } from '../domain/event/seen.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { dueAt, nextDue, type Due } from '../domain/plan/due.ts'
 import { troubleOf } from '../domain/plan/plan.ts'
-import { todayOf } from '../domain/plan/stream-state.ts'
 import { loadBytes, sliceOf } from '../domain/policy.ts'
 import { factsOf, type Page, type PageFacts } from '../domain/scan/page.ts'
 import { afterPage, scanFor } from '../domain/scan/progress.ts'
@@ -279,7 +278,7 @@ function learnTime({ deps, job }: Session, { shared, ageMs = 0, clockOffsetMs, c
   const { account } = job.zone
   if (shared !== undefined || ageMs > 0) return
   if (clockOffsetMs !== undefined) deps.apiClock.learn(account, clockOffsetMs, connection)
-  else if (job.stream.day === todayOf(deps.clock.steady())) deps.apiClock.listedToday(account)
+  else deps.apiClock.listed(account, job.stream.day)
 }
 
 /** Takes the API's time from a page, and finds what is new on it. */

@@ -120,7 +120,7 @@ function isOnlyRequested({ job, checkpoint }: Session): boolean {
 async function afterFailure(session: Session, scan: Scan, reading: Reading, failure: Failure) {
   const { deps, job, checkpoint, commit } = session
   const { readRequest } = job
-  deps.apiClock.learnFrom(job.zone.account, failure.details)
+  deps.apiClock.learnFrom(job.zone.account, job.stream.day, failure)
   if (failure.code === 'window_closed' && endsBy(session, failure)) {
     reading.isOver = true
     const isLost = await endAsExpired(session)

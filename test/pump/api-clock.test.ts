@@ -1,7 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { shiftDay } from '../../src/domain/day.ts'
+import { Failure } from '../../src/domain/failure.ts'
+import { todayOf } from '../../src/domain/plan/stream-state.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
-import { createFakeClock } from '../fakes/fake-clock.ts'
+import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
 
 const dayMs = 86_400_000
 
@@ -93,22 +96,71 @@ describe('the clock of the API', () => {
   })
 
   it('is the clock of this host once two answers without a Date have listed the day of today', () => {
-    const { apiClock, known } = created()
-    apiClock.listedToday('a')
+    const { clock, apiClock, known } = created()
+    apiClock.listed('a', shiftDay(todayOf(clock.steady()), -1))
+    apiClock.listed('a', todayOf(clock.steady()))
     expect(apiClock.isConfirmed('a')).toBe(false)
-    apiClock.listedToday('a')
+    apiClock.listed('a', todayOf(clock.steady()))
     expect(known()).toEqual([0, true])
+  })
+
+  const refused = new Failure('refuse', 'window_closed', 'outside')
+  const dayAfter = (clock: Pick<FakeClock, 'now'>, ms: number) => todayOf(clock.now() + ms)
+
+  it('is the wall clock where the API refuses what was today when the process began, and sends no Date', async () => {
+    const { clock, apiClock, known } = created()
+    const wrongDay = dayAfter(clock, 0)
+    apiClock.learnFrom('a', wrongDay, refused)
+    apiClock.learnFrom('a', wrongDay, refused)
+    expect(known()).toEqual([0, false])
+    clock.jump(20_000 * dayMs)
+    expect(known()).toEqual([0, false])
+    // Confirmed by listings of its day, and kept from then on, whatever the wall clock does.
+    for (let answer = 0; answer < 2; answer++) apiClock.listed('a', dayAfter(clock, 0))
+    expect(known()).toEqual([0, true])
+    clock.jump(-3 * dayMs)
+    apiClock.learnFrom('a', dayAfter(clock, 3 * dayMs), refused)
+    await clock.advance(3_600_000)
+    expect(known()).toEqual([3 * dayMs, true])
+  })
+
+  it('is not that of a commit from the future where the API refuses the day of it, and sends no Date', () => {
+    const { clock, apiClock, known } = created()
+    apiClock.notBefore('a', clock.now() + 10 * dayMs)
+    apiClock.learnFrom('a', dayAfter(clock, 9 * dayMs), refused)
+    expect(known()).toEqual([10 * dayMs, false])
+    apiClock.learnFrom('a', dayAfter(clock, 10 * dayMs), refused)
+    apiClock.notBefore('a', clock.now() + 10 * dayMs)
+    expect(known()).toEqual([0, false])
+    for (let answer = 0; answer < 2; answer++) apiClock.listed('a', dayAfter(clock, 0))
+    expect(known()).toEqual([0, true])
+  })
+
+  it('is that of the latest commit again where the API refuses the day of the wall clock too', () => {
+    const { clock, apiClock, known } = created()
+    apiClock.notBefore('a', clock.now() + 10 * dayMs)
+    for (const days of [10, 0, 10, 0]) apiClock.learnFrom('a', dayAfter(clock, days * dayMs), refused)
+    expect(known()).toEqual([10 * dayMs, false])
   })
 
   it('stays that of a Date, confirmed or not, whatever answers have none', () => {
     const { clock, apiClock, known } = created()
     apiClock.learn('a', dayMs, {})
-    for (let answer = 0; answer < 3; answer++) apiClock.listedToday('a')
+    for (let answer = 0; answer < 3; answer++) apiClock.listed('a', todayOf(clock.steady()))
     expect(known()).toEqual([dayMs, false])
     apiClock.learn('a', dayMs, {})
-    for (let answer = 0; answer < 3; answer++) apiClock.listedToday('a')
+    for (let answer = 0; answer < 3; answer++) apiClock.listed('a', todayOf(clock.steady()))
     expect(apiClock.now('a')).toBe(clock.now() + dayMs)
   })
+})
+
+it('events are as old as they are by the earlier of both clocks, and not known to be old before the API told its time', () => {
+  const { clock, apiClock } = created()
+  expect(apiClock.earliest('a')).toBeUndefined()
+  apiClock.learn('a', -26 * 3_600_000, {})
+  expect(apiClock.earliest('a')).toBe(clock.now() - 26 * 3_600_000)
+  apiClock.learn('b', dayMs, {})
+  expect(apiClock.earliest('b')).toBe(clock.now())
 })
 
 describe('the time by which something is decided for good', () => {

@@ -38,6 +38,26 @@ describe('an answer that the day is outside the window', () => {
     ])
     expect(stage.names()).toContain('GapFound')
   })
+
+  it.each([
+    ['before the first day of its route, where no page of it was read', 1, false, 0],
+    ['before that day, of which a page was read', 1, true, 1],
+    ['that is the first one of its route', 0, false, 1],
+    ['of a route that was never planned', undefined, false, 0],
+  ])('ends a day %s', async (_, firstDayAfter, isRead, gaps) => {
+    const stage = await staged()
+    if (isRead) await stage.pump()
+    if (firstDayAfter !== undefined) {
+      const { zone, sink, day } = stream
+      const route = { zone, sink, firstDay: shiftDay(day, firstDayAfter), plannedAtMs: at(1) }
+      await stage.store.catalogue.rememberRoutes([route])
+    }
+    stage.script.answer = () => outside(stage.clock.now())
+    await stage.clock.advance(at(72) - stage.clock.now())
+    for (let pump = 0; pump < 3; pump++) await stage.pump()
+    expect(await stage.read()).toMatchObject({ ended: { as: 'expired' } })
+    expect(await stage.store.catalogue.gaps()).toHaveLength(gaps)
+  })
 })
 
 it('a day that ends while a load holds undelivered events: they are delivered before the stream ends', async () => {

@@ -217,7 +217,7 @@ async function refusalOf(
     return undefined
   } catch (error) {
     if (!isFailure(error) || error.kind === 'cancelled') throw error
-    deps.apiClock.learnFrom(zone.account, error.details)
+    deps.apiClock.learnFrom(zone.account, day, error)
     return error.code === 'window_closed' ? noLongerKept : `it could not be read: ${messageOf(error)}`
   } finally {
     await pages.return(undefined)

@@ -39,7 +39,8 @@ interface Cutting {
   readonly format: Format
   readonly preset: Preset
   readonly limits: BatchLimits
-  readonly nowMs: number
+  /** Undefined: no event is too old. */
+  readonly nowMs: number | undefined
 }
 
 /**
@@ -97,7 +98,8 @@ function sendable(
   const { maxEventBytes = Infinity, maxAgeHours = Infinity } = limits
   const refuse = (reason: 'too_old' | 'too_large' | 'unmappable', limit: string): undefined =>
     settled.refuse(event, reason, `not sent: ${limit}`)
-  if (event.timeMs !== undefined && nowMs - event.timeMs > maxAgeHours * 3_600_000)
+  const ageMs = nowMs === undefined || event.timeMs === undefined ? 0 : nowMs - event.timeMs
+  if (ageMs > maxAgeHours * 3_600_000)
     return refuse('too_old', `older than batch.maxAgeHours (${maxAgeHours})`)
   if (event.timeMs === undefined && preset.needsTime === true)
     return refuse('unmappable', 'it has no time, and the destination stores none without one')

@@ -25,6 +25,7 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
   async function deliver(
     events: readonly Event[],
     evidence: Evidence,
+    ageNow: () => number | undefined,
     signal: AbortSignal,
     goesOn: boolean,
   ): Promise<Delivery> {
@@ -39,7 +40,7 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
     }
     let isKeptBack = false
     try {
-      const cutting = { format, preset, limits: settings.batch, nowMs: clock.now() }
+      const cutting = { format, preset, limits: settings.batch, nowMs: ageNow() }
       let bodies = 0
       for (const { pieces, isFull } of cutBatches(events, cutting, settled)) {
         // With the events that follow it would be another body at the next try.
@@ -68,7 +69,10 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
   return {
     name: settings.name,
     address: requests.url.origin,
-    async open(stream, { hasTaken = async () => false, refusalsStand = false }): Promise<OpenStream> {
+    async open(
+      stream,
+      { hasTaken = async () => false, refusalsStand = false, ageNow = () => clock.now() },
+    ): Promise<OpenStream> {
       const evidence = {
         stream: streamKey(stream),
         tally,
@@ -76,7 +80,7 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
         refusalsStand,
       }
       return {
-        deliver: (events, signal, goesOn = false) => deliver(events, evidence, signal, goesOn),
+        deliver: (events, signal, goesOn = false) => deliver(events, evidence, ageNow, signal, goesOn),
         close: () => Promise.resolve(),
       }
     },

@@ -20,10 +20,16 @@ import type { Run } from './run.ts'
 export type Worker = ReturnType<typeof createWorker>
 
 let workers = 0
+/** All days that are asked for by a clock that is off by so much are refused. */
+const leastWrongMs = 3 * 86_400_000
 
 /** One process, until it dies, freezes or stops. */
 export function createWorker(run: Run) {
-  const { clock, faults, files, options, world } = run
+  const { faults, files, options, world } = run
+  // The steady clock is set by the wall clock at start. Where answers have no time, nobody can tell a wrong hour.
+  const wrongMs = run.clock.now() - run.clock.steady()
+  const aheadMs = Math.abs(wrongMs) >= leastWrongMs ? wrongMs : 0
+  const clock = { ...run.clock, steady: () => run.clock.steady() + aheadMs }
   const id = `w${workers++}`
   // A process that comes back takes the identity of a dead one, or a new one.
   const writer = faults.freeWriter() ?? id
@@ -41,7 +47,9 @@ export function createWorker(run: Run) {
       if (!options.sharesPages && hasNoRoom(request)) throw noRoom()
       const page = world.fetchPage(request)
       await life.step('after fetch')
-      return page
+      const { requestedAt, clockOffsetMs } = page
+      const byOwnClock = clockOffsetMs === undefined ? {} : { clockOffsetMs: clockOffsetMs - aheadMs }
+      return { ...page, requestedAt: requestedAt + aheadMs, ...byOwnClock }
     },
   }
   const memory = withMemory(own)

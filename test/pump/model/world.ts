@@ -43,8 +43,8 @@ interface Answered {
   readonly next: Cursor | null
 }
 
-/** A cache on the way, which heeds no request for a fresh answer, keeps one for so long. */
-const cachedForMs = 1_200_000
+/** The longest that a cache on the way keeps an answer; it heeds no request for a fresh one. */
+const mostCachedMs = 7_200_000
 const turnMs = 5 * 3_600_000
 
 /** A model of the API: entries that appear at their time, listed in some order, paged by some kind of cursor. */
@@ -60,7 +60,7 @@ export class World {
   readonly #emptyFrom = new Map<Cursor, number>()
   /** The end of the page before the one that a cursor opens. */
   readonly #ends = new Map<Cursor, OwnIds>()
-  readonly #cached = new Map<string, Answered & { readonly madeAtMs: number }>()
+  readonly #cached = new Map<string, Answered & { readonly madeAtMs: number; readonly untilMs: number }>()
   #wrong: WrongDates | undefined
   #connection = {}
   readonly #noted = new Map<string, Noted>()
@@ -130,10 +130,12 @@ export class World {
   #throughCache(url: string, trouble: Trouble | undefined, answer: () => Answered) {
     if (trouble !== 'cached') return { ...answer(), ageMs: 0 }
     const kept = this.#cached.get(url)
-    const seconds = kept === undefined ? Infinity : Math.floor((this.now() - kept.madeAtMs) / 1000)
-    if (kept !== undefined && seconds > 0 && seconds * 1000 <= cachedForMs)
+    const nowMs = this.now()
+    const seconds = kept === undefined ? 0 : Math.floor((nowMs - kept.madeAtMs) / 1000)
+    if (kept !== undefined && seconds > 0 && nowMs <= kept.untilMs)
       return { ...kept, ageMs: (seconds + 1) * 1000 }
-    const made = { ...answer(), madeAtMs: this.now() }
+    const untilMs = nowMs + this.#random.between(60_000, mostCachedMs)
+    const made = { ...answer(), madeAtMs: nowMs, untilMs }
     this.#cached.set(url, made)
     return { ...made, ageMs: 0 }
   }

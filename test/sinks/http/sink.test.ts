@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
+import type { Day } from '../../../src/domain/day.ts'
 import type { Clock } from '../../../src/ports/process.ts'
 import { buildEvent, buildEvents } from '../../formats/events.ts'
 import { pem } from '../../transport/listening.ts'
@@ -62,6 +63,26 @@ describe('the request', () => {
     expect(server.got.map((got) => got.ids)).toEqual([ids.slice(0, 1), ids.slice(0, 2), ids.slice(2, 4)])
     expect((await open.deliver(events.slice(0, 4), never, true)).partial).toBeUndefined()
     expect((await open.deliver(events.slice(4), never, false)).partial).toBeUndefined()
+  })
+
+  it.each<[what: string, ageNow: (() => number | undefined) | undefined, sent: number]>([
+    ['of this host where no other is named', undefined, 1],
+    ['that is named, which is behind this host', () => Date.now() - 26 * 3_600_000, 2],
+    ['that is not known: none is', () => undefined, 2],
+  ])('leaves out what is too old for the destination by the time %s', async (_, ageNow, sent) => {
+    const server = await serve(reply(202, '{}'))
+    const limits = { maxEvents: 10, maxBytes: 1_000_000, maxAgeHours: 18 }
+    const { sink } = ship(server.url, { batch: limits, preset: 'json' })
+    const atHours = (hours: number) => {
+      const timeMs = Date.now() - hours * 3_600_000
+      return buildEvent({ id: `${hours}`, time: new Date(timeMs).toISOString(), timeMs })
+    }
+    const events = [atHours(1), atHours(30)]
+    const stream = { zone: 101, day: '2026-11-20' as Day, sink: sink.name }
+    const open = await sink.open(stream, { ...(ageNow && { ageNow }) }, never)
+    const { skipped = [] } = await open.deliver(events, never)
+    expect(server.got.flatMap(({ text }) => JSON.parse(text) as unknown[])).toHaveLength(sent)
+    expect(skipped).toHaveLength(2 - sent)
   })
 
   it('is one array with the preset json, under a name that the headers give', async () => {
