@@ -7,7 +7,7 @@ import { todayOf, isBeyondAsking, stateOf, type StreamState, openUntil } from '.
 import { dueAt, nextDue, type Due, isAhead } from './due.ts'
 import { askedAtOf } from '../scan/scan.ts'
 import { inheritOrdering, unknownOrdering, type Ordering } from '../scan/ordering.ts'
-import { dayBeginMs, type Policy } from '../policy.ts'
+import { dayBeginMs, paceOf, type Policy } from '../policy.ts'
 
 export interface PlanInput {
   /** The API's clock for an account, ms since the epoch. */
@@ -170,7 +170,15 @@ function orderingOfRoute(held: readonly Checkpoint[]): Ordering {
   return latest === undefined ? unknownOrdering : inheritOrdering(latest.ordering)
 }
 
-const atOnce: Due = { kind: 'full', atMs: 0 }
+/**
+ * A day that is to end without a request: at once. While the time is not sure the API is asked instead, which may still
+ * list the day: at the pace of polls.
+ */
+function endDue(checkpoint: Checkpoint | undefined, nowMs: number, pace: number): Due {
+  const askedAtMs = checkpoint?.lastFull && askedAtOf(checkpoint.lastFull)
+  const isAsked = askedAtMs !== undefined && !isAhead(askedAtMs, nowMs)
+  return { kind: 'full', atMs: isAsked ? askedAtMs + pace : 0 }
+}
 
 function planStream(
   asked: Pick<PlannedStream, 'stream' | 'zone' | 'priority' | 'readRequest'>,
@@ -184,7 +192,7 @@ function planStream(
   const beyond =
     priority === 'live' && checkpoint?.ended === undefined && isBeyondAsking(stream.day, nowMs, policy)
   const facts = { stream, checkpoint, readRequest: expired ? undefined : readRequest, isAwaited }
-  const due = beyond ? atOnce : nextDue(facts, nowMs, policy)
+  const due = beyond ? endDue(checkpoint, nowMs, paceOf(policy, stream)) : nextDue(facts, nowMs, policy)
   return {
     ...asked,
     checkpoint,

@@ -73,6 +73,14 @@ describe('the plan', () => {
     expect(first).toMatchObject({ dueAtMs: at(6), wantedAtMs: 0 })
   })
 
+  it('asks for a day that is too old at the pace of polls, where the API still lists it', () => {
+    const stream = { zone: 1, day: shiftDay(today, -9), sink: 'archive' }
+    const lastFull = buildRecord({ beganAtMs: at(5) })
+    const checkpoints = [buildCheckpoint({ stream, lastFull, lastCommitAtMs: at(5) })]
+    const first = plan({ ...unread, checkpoints }).find((planned) => planned.stream.day === stream.day)
+    expect(first).toMatchObject({ dueAtMs: at(5) + policy.everyMs })
+  })
+
   it('plans no day that was pruned, however long the API lists it; days beside it are planned', () => {
     const pruned = [[shiftDay(today, -7), shiftDay(today, -5)]] as const
     const routes = [{ zone: 1, sink: 'archive', firstDay: shiftDay(today, -8), plannedAtMs: at(1), pruned }]

@@ -15,20 +15,28 @@ import { withMemory } from '../with-memory.ts'
 import { noTracer } from '../../fakes/no-tracer.ts'
 import type { PumpEnd } from './faults.ts'
 import { filesName, lakeName, receiverNames } from './entry.ts'
+import type { RunOptions } from './any-run.ts'
 import type { Run } from './run.ts'
 
 export type Worker = ReturnType<typeof createWorker>
 
 let workers = 0
-/** All days that are asked for by a clock that is off by so much are refused. */
-const leastWrongMs = 3 * 86_400_000
+/**
+ * Nobody can tell a wrong clock where answers have no time, unless it is behind and the API refuses all days that are asked
+ * for by it. Days that pass before it is set right are not planned, and so no gaps.
+ */
+function isNoticed({ world, clockSteps }: RunOptions, wrongMs: number): boolean {
+  if (world.dates !== 'none') return true
+  const isRefused = world.listedDays === world.readableDays && wrongMs <= -3 * 86_400_000
+  return isRefused && clockSteps.every(({ forMs }) => forMs !== null && forMs < 86_400_000)
+}
 
 /** One process, until it dies, freezes or stops. */
 export function createWorker(run: Run) {
   const { faults, files, options, world } = run
-  // The steady clock is set by the wall clock at start. Where answers have no time, nobody can tell a wrong hour.
+  // The steady clock is set by the wall clock at start.
   const wrongMs = run.clock.now() - run.clock.steady()
-  const aheadMs = Math.abs(wrongMs) >= leastWrongMs ? wrongMs : 0
+  const aheadMs = isNoticed(options, wrongMs) ? wrongMs : 0
   const clock = { ...run.clock, steady: () => run.clock.steady() + aheadMs }
   const id = `w${workers++}`
   // A process that comes back takes the identity of a dead one, or a new one.
