@@ -131,8 +131,7 @@ export class ModelStore {
     this.pruned = new Set([...this.pruned].filter((key) => !isOf(key, from) && !isOf(key, to)))
     for (const key of prunedOfIt) this.pruned.add(`${key.slice(0, -from.length)}${to}`)
     const gaps = [...this.gaps.values()].map((gap) => renamed(gap, from, to))
-    this.gaps = new Map()
-    this.addGaps(gaps)
+    this.gaps = new Map(gaps.map((gap) => [gapKey(gap), gap]))
     for (const held of moved) {
       this.drop(held)
       held.stream = renamed(held.stream, from, to)

@@ -60,7 +60,7 @@ describe('a store', () => {
     },
   )
 
-  it('shrinks when fingerprints are forgotten and when days are pruned, and keeps nothing of them', async () => {
+  it('shrinks when fingerprints are forgotten and when days are pruned, of which it keeps that they were shipped', async () => {
     const path = newPath()
     const store = await openAt(path)
     await fillDay(store, stream, 1_000_000, inOrder(1_000_000))
@@ -74,7 +74,7 @@ describe('a store', () => {
     await store.close()
     using database = new DatabaseSync(path)
     const left = 'SELECT DISTINCT name FROM collection JOIN record ON collection = id ORDER BY name'
-    expect(database.prepare(left).all()).toEqual([{ name: 'holders' }, { name: 'store' }])
+    expect(database.prepare(left).all()).toEqual([{ name: 'holders' }, { name: 'pruned' }, { name: 'store' }])
     expect(statSync(path).size).toBeLessThan(full / 1.8)
   })
 })
