@@ -151,11 +151,10 @@ export interface Checkpoint {
   /** The sink's retention has removed the files of the day; committed lengths are those of later ones. */
   readonly removed?: Removed
   /**
-   * Scans of an archive (`backfill --source`) by id of the read request. They change no ordering, lag or state of the
-   * live stream. While there is one, housekeeping keeps the stream's fingerprints. A request never continues another
-   * one's scan: files grow and move, so it begins at the first line and skips what is seen.
+   * Since when the day is being shipped from an archive (`backfill --source`); absent once all of it is. No scan of an
+   * archive is kept: files grow and move, so that another try begins at the first line and skips what is seen.
    */
-  readonly archives?: Readonly<Record<string, Scan>> | undefined
+  readonly archiveSinceMs?: number | undefined
   readonly trouble?: Trouble | undefined
   /** Trouble of the read request with this id; it does not affect the live stream's state, lag or readiness. */
   readonly requestTrouble?: (Trouble & { readonly request: string }) | undefined

@@ -8,13 +8,8 @@ import { isFailure, type Failure } from '../domain/failure.ts'
 import type { Clock } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
 
-/** A stream that is changed outside of its pumps. */
-export type HeldStream = Pick<TakeJob, 'stream' | 'zone'>
-
-/** The job of one who works on a stream between its pumps: one page at most. */
-export function shortJob<On extends HeldStream>(on: On): On & TakeJob {
-  return { ...on, priority: 'backfill', ordering: unknownOrdering, mayGoOn: () => false }
-}
+/** A stream that is changed outside of its pumps; one page at most, unless it says more. */
+export type HeldStream = Pick<TakeJob, 'stream' | 'zone'> & Partial<TakeJob>
 
 /**
  * Takes the fence of a stream for one piece of work, which may be repeated from its start: it waits and tries again while
@@ -30,7 +25,8 @@ export function holdStream<Result>(
 }
 
 async function hold<Result>(on: HeldStream, deps: PumpDeps, work: (session: Session) => Promise<Result>) {
-  await using session = await takeStream(shortJob(on), deps)
+  const short = { priority: 'backfill', ordering: unknownOrdering, mayGoOn: () => false } as const
+  await using session = await takeStream({ ...short, ...on }, deps)
   return await work(session)
 }
 
@@ -73,10 +69,6 @@ interface ServeDeps {
   now(): number
 }
 
-const gained = ['delivered', 'deadLetters', 'filtered', 'skipped'] as const
-
-type Gained = Readonly<Record<(typeof gained)[number], number>>
-
 /** Pause between two pages, so that a running process can take the stream. */
 const betweenMs = 20
 
@@ -90,7 +82,7 @@ export async function serveRequest(
   request: ReadRequest,
   { store, clock, pump, now }: ServeDeps,
   signal: AbortSignal,
-): Promise<RequestAnswer & Gained> {
+): Promise<RequestAnswer & { readonly delivered: number }> {
   const read = () => store.ledger.read(stream)
   const before = await read()
   let failures = 0
@@ -98,8 +90,7 @@ export async function serveRequest(
     const checkpoint = await read()
     if (isAnswered(checkpoint, request)) {
       const { counters, lastRequest } = checkpoint!
-      const gains = gained.map((name) => [name, (counters[name] ?? 0) - (before?.counters[name] ?? 0)])
-      return { ...lastRequest!, ...(Object.fromEntries(gains) as Gained) }
+      return { ...lastRequest!, delivered: counters.delivered - (before?.counters.delivered ?? 0) }
     }
     // Another process may have answered it by the time that the stream is free.
     const pumpOnce = async () => (isAnswered(await read(), request) ? undefined : pump(signal))

@@ -49,6 +49,8 @@ export interface Ledger {
   heartbeat(holder: Holder, facts?: ProcessFacts): Promise<void>
   /** Whether fence and commit are still the stream's latest. */
   holds(stream: Stream, fence: number, commit: number): Promise<boolean>
+  /** Whether a live holder has the stream. */
+  isHeld(stream: Stream): Promise<boolean>
   /** So that the next pump need not wait. Ignored when the fence is lost. */
   release(stream: Stream, fence: number): Promise<void>
   /**

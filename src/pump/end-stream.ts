@@ -70,6 +70,8 @@ export function leftOut({ job: { readRequest } }: Session, next: Checkpoint, rea
 
 /** Why a day is not read again of which something was dropped. */
 export function shippedText(dropped: Dropped, checkpoint: Checkpoint | undefined): string {
+  if (checkpoint?.archiveSinceMs !== undefined)
+    return 'the day was shipped in part from an archive, and its deduplication index was dropped: reading it again would ship that part twice'
   if (checkpoint?.removed !== undefined)
     return `the day was shipped, and its files were ${removedText(checkpoint.removed)}`
   const what = {

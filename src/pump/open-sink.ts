@@ -75,12 +75,10 @@ function reconciliation(session: Session): Reconciliation {
 /**
  * A gap names the copy of lines that are about to be cut, since no scan reads their events again. None on a complete day,
  * whose last scan has shipped all events, those of such lines too, and none for a pump that ships an archive, which has
- * them. An archive that was begun by another process may never be ended.
+ * them.
  */
 async function recordCut({ checkpoint, commit, deps, job, now }: Session, file: string): Promise<void> {
-  const { archives, ended } = checkpoint()
-  const isArchive = job.readRequest !== undefined && archives?.[job.readRequest.id] !== undefined
-  if (ended?.as === 'complete' || isArchive) return
+  if (checkpoint().ended?.as === 'complete' || job.readRequest?.source === 'archive') return
   const { zone, day, sink } = job.stream
   const span = { from: startOf(day), to: endOf(day) }
   const gap = { zone, day, sink, ...span, reason: 'unreadable', recordedAt: now(), files: [file] } as const

@@ -28,12 +28,13 @@ export function pumpStream(job: PumpJob, deps: PumpDeps, signal: AbortSignal): P
   })
 }
 
-async function shipStream(
+/** The same of a stream that is held, and stays so. */
+export async function shipStream(
   session: Session,
   sink: AnySink,
   dropped: Dropped | undefined,
   signal: AbortSignal,
-) {
+): Promise<Failure | undefined> {
   try {
     await using target = await openSink(session, sink, signal)
     if (endsUnasked(session)) {

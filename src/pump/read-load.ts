@@ -28,6 +28,8 @@ export interface Reading {
   /** Pages of earlier polls of which every event is seen, by their hashes. */
   readonly known: ReadonlyMap<string, KnownPage>
   ahead: PageAhead | undefined
+  /** Where the scan of an archive is: no checkpoint has it. */
+  archive: Scan | undefined
   /** Pages of which the sink kept back the last events, since they fill no body; the next load begins with them. */
   kept: readonly LoadPage[]
   /** The sink has taken a load of this pump. Before that nothing is fetched ahead: a sink that hangs would hold it. */
@@ -132,7 +134,9 @@ export async function readLoad(
   const { deps, job, now, policy } = session
   const before = session.checkpoint()
   const due = { checkpoint: before, kind: dueOf(session, before).kind, readRequest: job.readRequest }
-  const begun = takeKept(target, reading, load, await begin(session, scanFor(due, now(), policy)))
+  const unfinished = due.kind === 'archive' ? reading.archive : undefined
+  const next = unfinished ?? (await begin(session, scanFor(due, now(), policy)))
+  const begun = takeKept(target, reading, load, next)
   let { scan } = begun
   // The sink may have left over events of the last page.
   if (begun.end !== 'none') return { scan, why: 'scan' }
@@ -150,7 +154,9 @@ export async function readLoad(
     const step = load.add(page, scan.pages === 0 ? dated : scan)
     scan = step.scan
     const tookMs = deps.clock.monotonic() - reading.beganMs
-    reading.isOver = tookMs >= sliceOf(session.checkpoint().restarts) || !job.mayGoOn()
+    // An archive is read in one go: no checkpoint says where it is.
+    const isSliced = scan.kind !== 'archive' && tookMs >= sliceOf(session.checkpoint().restarts)
+    reading.isOver = isSliced || !job.mayGoOn()
     if (step.end !== 'none') return { scan, why: 'scan' }
     if (reading.isOver) return { scan, why: 'slice' }
     if (dueOf(session, load.after).kind !== scan.kind || !isDue(session, load.after))

@@ -27,6 +27,7 @@ export async function scanPages(session: Session, target: SinkTarget, signal: Ab
     madeByMs: undefined,
     known: new Map(latest?.pages.map((page) => [page.hash, page])),
     ahead: undefined,
+    archive: undefined,
     kept: [],
     sinkMoves: false,
     hasRestarted: false,
@@ -95,6 +96,7 @@ async function shipLoad(
   const delivering = wanted.length === 0 ? nothing : deliver(session, target, wanted, signal, goesOn(end))
   if (last.bytes <= parsedAheadBytes) reading.ahead?.want()
   reading.kept = await commitLoad(session, target, pages, wanted, await delivering)
+  if (last.scan.kind === 'archive') reading.archive = reading.kept[0]?.scan ?? last.step.scan
   const done = pages.slice(0, pages.length - reading.kept.length)
   session.deps.latestPages?.note(session.checkpoint(), done)
   reading.sinkMoves ||= wanted.length > 0

@@ -12,7 +12,7 @@ function killed(place: Workplace, deadline: string, sink: string): Promise<Ended
   return endOf(startProgram('command', args, { cwd: place.folder }))
 }
 
-// Each zone and day takes: fence, beginning, release, fence, page, release, fence, end, release.
+// Each zone and day takes: fence, beginning, its events, release.
 test.for([
   ['SQLite', 'after:transaction:3'],
   ['SQLite', 'before:datasync:1'],

@@ -35,8 +35,7 @@ function set(outcomes: readonly (Failure | 'throw' | undefined)[], pages = 2) {
 
 test('pumps page by page until its read request is served, and returns what was delivered', async () => {
   const { repair, pumps } = set([], 3)
-  const gained = { delivered: 5, deadLetters: 1, filtered: 0, skipped: 0 }
-  expect(await repair()).toEqual({ id: 'readRequest', outcome: 'done', ...gained })
+  expect(await repair()).toEqual({ id: 'readRequest', outcome: 'done', delivered: 5 })
   expect(pumps()).toBe(3)
 })
 

@@ -2,7 +2,6 @@ import { expect, it } from 'vitest'
 import type { Gap } from '../../src/domain/stream.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { endOf, startOf } from '../../src/domain/day.ts'
-import { beginArchiveScan } from '../../src/domain/scan/progress.ts'
 import { at, buildCheckpoint, stream } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
 
@@ -38,13 +37,13 @@ it.each([
 it.each([
   { what: 'that is complete', as: 'complete', gaps: 0 },
   { what: 'that is expired', as: 'expired', gaps: 1 },
-  { what: 'of which the same pump ships an archive', as: 'expired', archive: 'w', gaps: 0 },
-  { what: 'of which a killed process had begun an archive', as: 'expired', archive: 'killed', gaps: 1 },
-] as const)('lines that are cut on a day $what leave $gaps gaps', async ({ as, gaps, ...begun }) => {
+  { what: 'to which an archive is shipped', as: 'expired', source: 'archive', gaps: 0 },
+  { what: 'to which a killed process has shipped an archive', as: 'expired', archiveSinceMs: at(1), gaps: 1 },
+] as const)('lines that are cut on a day $what leave $gaps gaps', async ({ as, gaps, ...more }) => {
   const stage = await cutting()
-  const ended = buildCheckpoint({ ended: { as, atMs: at(1) } })
-  await stage.change(() => ('archive' in begun ? beginArchiveScan(ended, begun.archive, at(1)) : ended))
-  await stage.pump({ readRequest: { id: 'w', source: 'archive' } })
+  const note = 'archiveSinceMs' in more && { archiveSinceMs: more.archiveSinceMs }
+  await stage.change(() => buildCheckpoint({ ended: { as, atMs: at(1) }, ...note }))
+  await stage.pump({ readRequest: { id: 'w', ...('source' in more && { source: more.source }) } })
   expect(stage.opened.at(-1)!.unreadable).toBeDefined()
   expect(gapsOf(stage)).toHaveLength(gaps)
 })

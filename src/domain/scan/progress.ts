@@ -34,7 +34,10 @@ interface DueScan {
 
 /** The scan to continue: the unfinished one that is due, or a new one that begins now. */
 export function scanFor({ checkpoint, kind, readRequest }: DueScan, nowMs: number, policy: Policy): Scan {
-  if (kind === 'archive') return archiveScan(checkpoint, readRequest?.id ?? '', nowMs)
+  if (kind === 'archive') {
+    const none = { cursor: null, overlapStartMs: null, newestAtBeginMs: null }
+    return beginScan({ kind, beganAtMs: nowMs, ...none, ...(readRequest && { readRequest: readRequest.id }) })
+  }
   const unfinished = kind === 'full' ? checkpoint.full : checkpoint.incremental
   if (unfinished !== undefined) return unfinished
   const overlapStartMs = overlapStart(checkpoint, policy)
@@ -184,7 +187,7 @@ export function afterPart(
   const shipped = afterEvents(before, part.length)
   const found = withFound(scan, part.length, timesOf(part), polledSpan(before, policy))
   // Only what the API listed counts as read.
-  if (scan.kind === 'archive') return keepScan(shipped, found)
+  if (scan.kind === 'archive') return shipped
   const fresh = asListed(part)
   const listed = before.listed + fresh
   const counters = counted(shipped.counters, { events: part.length })
@@ -203,10 +206,7 @@ function afterEvents(before: Checkpoint, unseen: number): Checkpoint {
 }
 
 function keepScan(checkpoint: Checkpoint, scan: Scan): Checkpoint {
-  const { archives } = checkpoint
-  return scan.kind === 'archive'
-    ? { ...checkpoint, archives: { ...archives, [scan.readRequest ?? '']: scan } }
-    : { ...checkpoint, [scan.kind]: scan }
+  return { ...checkpoint, [scan.kind]: scan }
 }
 
 function withTroubleAfterPage(checkpoint: Checkpoint): Checkpoint {
@@ -306,22 +306,10 @@ function settle(checkpoint: Checkpoint, scan: Scan, { nowMs, sureMs }: Instant, 
   return { ...checkpoint, incremental: undefined, storedCursors: [], mark: [], ended }
 }
 
-function archiveScan({ archives }: Checkpoint, request: string, nowMs: number): Scan {
-  const start = { beganAtMs: nowMs, cursor: null, overlapStartMs: null, newestAtBeginMs: null }
-  return archives?.[request] ?? beginScan({ kind: 'archive', ...start, readRequest: request })
-}
-
-/** Stores the scan before its first page is read. */
-export function beginArchiveScan(checkpoint: Checkpoint, request: string, nowMs: number): Checkpoint {
-  return keepScan(checkpoint, archiveScan(checkpoint, request, nowMs))
-}
-
-function afterArchivePage(shipped: Checkpoint, scan: Scan, end: ScanStep['end']): Checkpoint {
-  const { readRequest: id = '', found } = scan
+function afterArchivePage(shipped: Checkpoint, { readRequest: id = '', found }: Scan, end: ScanStep['end']) {
   // Cursors of an archive are numbers: no guard ends it.
-  if (end !== 'complete') return keepScan(shipped, scan)
-  // Scans of killed requests are dropped too. A request that still runs starts again and skips what is seen.
-  return answerRequest({ ...shipped, archives: undefined }, { id, outcome: 'done', found })
+  if (end !== 'complete') return shipped
+  return answerRequest({ ...shipped, archiveSinceMs: undefined }, { id, outcome: 'done', found })
 }
 
 /** The complete scan, full or incremental, that began last. */

@@ -1,21 +1,22 @@
 import type { PartEnd, PartLines } from '../../domain/audit-report.ts'
+import type { Checkpoint, Counters } from '../../domain/checkpoint.ts'
 import { daysFrom, type Day } from '../../domain/day.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { cancelled, isFailure, messageOf } from '../../domain/failure.ts'
 import type { Cursor } from '../../domain/scan/page.ts'
-import { beginArchiveScan } from '../../domain/scan/progress.ts'
 import { firstPlannedDay } from '../../domain/plan/plan.ts'
-import { isReadable } from '../../domain/plan/stream-state.ts'
+import { isBeyondAsking, isReadable } from '../../domain/plan/stream-state.ts'
+import { isAnswered } from '../../domain/read-request.ts'
+import { shortRetryMs } from '../../domain/retry.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import type { AnySink, Source } from '../../ports/delivery.ts'
-import type { Dropped } from '../../ports/store.ts'
 import type { Clock } from '../../ports/process.ts'
 import { FoundEvents } from '../read/found-events.ts'
 import { setClocks } from '../../plan/planner.ts'
 import { tooOldFor, type AgeLimits, type BackfillRequest } from '../backfill/backfill-progress.ts'
-import { holdStream, shortJob, serveRequest, type HeldStream } from '../hold-stream.ts'
-import { beginAnew, shippedText } from '../../pump/end-stream.ts'
-import { pumpStream } from '../../pump/pump-stream.ts'
+import { holdStream, type HeldStream } from '../hold-stream.ts'
+import { shippedText } from '../../pump/end-stream.ts'
+import { shipStream } from '../../pump/pump-stream.ts'
 import type { PumpDeps, Session } from '../../pump/session.ts'
 
 /** A line that no event can be made of is undefined. */
@@ -179,52 +180,71 @@ interface ArchivedJob extends HeldStream {
 }
 
 /**
- * Ships the events of a day's files that a stream has not delivered: runs the pump over another source, with a fence
- * for each page. Throws the Failures of the sink and the store; what was shipped until then stays shipped.
+ * Ships the events of a day's files that a stream has not delivered: runs the pump over another source, and holds the
+ * stream from the first line to the last, its waits included. A process that takes it over, since this one was suspended,
+ * makes it begin again at the first line, as does a failure: what is seen is skipped. Throws the Failures of the sink and
+ * the store; what was shipped until then stays shipped.
  */
 export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: AbortSignal): Promise<Archived> {
-  const { stream, zone, sink, request: id } = job
-  const { store, clock } = deps
-  const readRequest = { id, source: 'archive' } as const
-  const held = shortJob({ stream, zone, sink, readRequest })
-  const dropped = await holdStream(held, deps, (session) => begin(session, job), signal)
-  if (dropped === 'index') return compareCounts(job, deps)
-  if (dropped !== undefined) return nothing(shippedText(dropped, await store.ledger.read(stream)))
-  const source = createArchiveSource(job.read, clock)
+  const { stream, zone, request: id } = job
+  const before = await deps.store.ledger.read(stream)
+  const source = createArchiveSource(job.read, deps.clock)
+  const on = { stream, zone, readRequest: { id, source: 'archive' } as const, mayGoOn: () => true }
   try {
-    const pump = (abort: AbortSignal) => pumpStream(held, { ...deps, source }, abort)
-    const now = () => clock.now()
-    const served = await serveRequest(stream, readRequest, { store, clock, pump, now }, signal)
-    const { delivered, deadLetters: refused, filtered, skipped, outcome, reason } = served
-    const shipped = delivered + refused
-    return {
-      shipped,
-      // A running process may have delivered some of them meanwhile.
-      present: Math.max(0, source.events() - shipped - filtered - skipped),
-      filtered,
-      skipped,
-      refused,
-      unreadable: source.unreadable(),
-      ...(outcome === 'left_out' && { leftOut: reason ?? 'the day was left out' }),
-    }
+    const ship = (session: Session) => shipHeld(session, job, signal)
+    const left = await holdStream(on, { ...deps, source }, ship, signal)
+    if (left === 'index') return await compareCounts(job, deps)
+    if (left !== undefined) return left
+    const { counters } = (await deps.store.ledger.read(stream))!
+    const gained = (name: keyof Counters) => (counters[name] ?? 0) - (before?.counters[name] ?? 0)
+    const [refused, filtered, skipped] = [gained('deadLetters'), gained('filtered'), gained('skipped')]
+    const shipped = gained('delivered') + refused
+    const present = Math.max(0, source.events() - shipped - filtered - skipped)
+    return { shipped, present, filtered, skipped, refused, unreadable: source.unreadable() }
   } finally {
     await source.close()
   }
 }
 
-/** From here on the stream's fingerprints are kept until its scan has ended; not where something was dropped. */
-async function begin(session: Session, { request }: ArchivedJob): Promise<Dropped | undefined> {
-  const { checkpoint, commit, deps, now } = session
-  const dropped = await deps.store.ledger.dropped(session.job.stream)
+const stillRead = 'it is still read from the API, which ships what is missing'
+
+/** Undefined once all is shipped; else why nothing is. */
+async function shipHeld(session: Session, { sink }: ArchivedJob, signal: AbortSignal) {
+  const { checkpoint, commit, deps, job, now } = session
+  const dropped = await deps.store.ledger.dropped(job.stream)
+  if (dropped === 'day') return nothing(shippedText(dropped, checkpoint()))
   if (dropped !== undefined) return dropped
-  if (!(await isPolled(session))) await beginAnew(session)
-  await commit(beginArchiveScan(checkpoint(), request, now()))
+  if (await isPolled(session)) return nothing(stillRead)
+  await commit(begun(checkpoint(), now()))
+  for (let failures = 0; !isAnswered(checkpoint(), job.readRequest!);) {
+    if (signal.aborted) throw cancelled(signal.reason)
+    const { delivered } = checkpoint().counters
+    const failure = await shipStream(session, sink, undefined, signal)
+    if (failure === undefined) continue
+    failures = checkpoint().counters.delivered > delivered ? 1 : failures + 1
+    const waitMs = shortRetryMs(failure, failures, now())
+    if (waitMs === undefined) throw failure
+    await deps.clock.sleep(waitMs, signal)
+  }
   return undefined
 }
 
-async function isPolled({ job, deps, policy, now }: Session): Promise<boolean> {
+/**
+ * Until all of it is shipped, the day's fingerprints are kept. One of which nothing else is known has ended, so that no
+ * poll reads it.
+ */
+function begun(before: Checkpoint, nowMs: number): Checkpoint {
+  const { archiveSinceMs = nowMs, commit } = before
+  const ended = { as: 'complete', atMs: nowMs } as const
+  return { ...before, archiveSinceMs, ...(commit === 0 && { ended }) }
+}
+
+/** A poll of the day would wait until all of it is shipped. */
+async function isPolled({ checkpoint, job, deps, policy, now }: Session): Promise<boolean> {
+  const { ended, commit } = checkpoint()
   const { zone, day, sink } = job.stream
-  if (!isReadable(day, now(), policy)) return false
+  if (ended !== undefined || isBeyondAsking(day, now(), policy)) return false
+  if (commit > 0 || !isReadable(day, now(), policy)) return commit > 0
   const route = (await deps.store.catalogue.routes()).find((each) => each.zone === zone && each.sink === sink)
   return day >= (route?.firstDay ?? firstPlannedDay(now(), policy))
 }

@@ -55,11 +55,13 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
     // A backfill will read its days again, whatever their age: their fingerprints are needed until then.
     const requests = requestsOf(await store.backfills.list())
     const times = sureTimes(apiClock, zones)
+    /** What is half shipped from an archive needs its fingerprints for the next try. */
+    const neededUntil = ({ archiveSinceMs = -Infinity }: Checkpoint) => archiveSinceMs + keepDays * dayMs
     /** The streams that nothing will read any more. */
-    const over = checkpoints.filter(({ stream, archives }) => {
+    const over = checkpoints.filter((checkpoint) => {
+      const { stream } = checkpoint
       const nowMs = times.of(stream.zone)
-      // What is half read from files needs its fingerprints.
-      if (nowMs === undefined || archives !== undefined || requests.awaits(stream)) return false
+      if (nowMs === undefined || nowMs < neededUntil(checkpoint) || requests.awaits(stream)) return false
       return isOver(stream.day, nowMs, policy)
     })
     await dropIndexes(over, signal)
@@ -77,8 +79,9 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
     if (signal.aborted) return true
     const keptFromMs = (zone: number) => (times.of(zone) ?? 0) - keepDays * dayMs
     /** No pump ends streams that left the configuration: they count as ended once their day is unreadable. */
-    const endOf = ({ stream, ended, removed }: Checkpoint) => {
-      if (ended !== undefined) return Math.max(ended.atMs, removed?.atMs ?? 0)
+    const endOf = (checkpoint: Checkpoint) => {
+      const { stream, ended, removed } = checkpoint
+      if (ended !== undefined) return Math.max(ended.atMs, removed?.atMs ?? 0, neededUntil(checkpoint))
       return isPlanned(stream) ? Infinity : unreadableAt(stream.day, policy.readableDays)
     }
     const old = over.filter((each) => {
@@ -139,8 +142,10 @@ export function createDayRemoval(deps: RemovalDeps): (signal: AbortSignal) => Pr
     const requests = requestsOf(await store.backfills.list())
     const checkpoints = await store.catalogue.checkpoints()
     const known = new Map(checkpoints.map((each) => [streamKey(each.stream), each]))
-    // Another sink may be shipped from these files.
-    const archived = checkpoints.flatMap(({ archives, stream }) => (archives === undefined ? [] : [stream]))
+    // Another sink is being shipped from these files.
+    const archived: Stream[] = []
+    for (const { archiveSinceMs, stream } of checkpoints)
+      if (archiveSinceMs !== undefined && (await store.ledger.isHeld(stream))) archived.push(stream)
     const { policy, zones, sinks: names } = settings()
     const times = sureTimes(apiClock, zones)
     return stored.map((each) => {
@@ -208,6 +213,6 @@ function begunIn(checkpoint: Checkpoint | undefined): ReachedLimit | undefined {
 }
 
 /** Somebody has begun to ship to the day since it was chosen. */
-function isInUse({ commit, ended, archives }: Checkpoint): boolean {
-  return archives !== undefined || (commit > 0 && ended === undefined)
+function isInUse({ commit, ended }: Checkpoint): boolean {
+  return commit > 0 && ended === undefined
 }

@@ -193,12 +193,17 @@ export async function* readArchive(path: string, place: Place): Pieces {
     if (name.startsWith(copyPrefix(placeOf(place)))) yield* readPart(dirname(path), path, name)
     return
   }
-  const parts = await guarded(`${path}/${placeOf(place)}`, async () => {
-    const folder = await findFolder(path, placeOf(place))
-    const names = folder === undefined ? [] : await partNames(folder)
-    return names.map((part) => ({ part, bytes: Infinity }))
-  })
-  yield* readCommitted(path, place, parts)
+  const where = `${path}/${placeOf(place)}`
+  const folder = await guarded(where, () => findFolder(path, placeOf(place)))
+  if (folder === undefined) return
+  for (const part of (await guarded(where, () => partNames(folder))).sort()) {
+    const found = await lookAtPart(folder, part)
+    // What it held would be missing, and nobody would know.
+    if (found === undefined)
+      throw new Failure('refuse', 'unwritable', `${where}/${part} was removed while the day was read`)
+    const file = fileOf(found)
+    if (file !== undefined) yield* readPart(folder, file, part)
+  }
 }
 
 /** Of a copy that `reconcile` keeps of what it cuts. */

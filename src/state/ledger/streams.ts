@@ -67,7 +67,10 @@ export async function readStream({ records }: Root, stream: Stream, key: string)
 /** A holder whose latest heartbeat is more recent than this keeps its streams. */
 const heardWithinUs = 20_000_000
 
-type OfHolders = Pick<Ledger, 'take' | 'heartbeat' | 'holds' | 'release' | 'read' | 'noteAudit' | 'auditOf'>
+type OfHolders = Pick<
+  Ledger,
+  'take' | 'heartbeat' | 'holds' | 'isHeld' | 'release' | 'read' | 'noteAudit' | 'auditOf'
+>
 
 /** Who may write a stream: its head names the fence given last, and the process that has it. */
 export function createHolders(root: Root, own: OwnStreams): OfHolders {
@@ -139,6 +142,11 @@ export function createHolders(root: Root, own: OwnStreams): OfHolders {
       root.under(stream, async (key) => {
         const head = await readHead(root, key)
         return head?.fence === fence && head.commit === commit
+      }),
+    isHeld: (stream) =>
+      root.under(stream, async (key) => {
+        const head = await readHead(root, key)
+        return head !== undefined && (await lives(records, head.holder)).leftUs > 0
       }),
     release,
     read: (stream) =>

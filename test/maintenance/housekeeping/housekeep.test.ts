@@ -39,7 +39,7 @@ async function createHouse(
         zone = 1,
         sink = 'archive',
         ...more
-      }: Pick<Checkpoint, 'archives' | 'removed'> & Partial<Stream> = {},
+      }: Pick<Checkpoint, 'archiveSinceMs' | 'removed'> & Partial<Stream> = {},
     ) {
       const stream = { zone, day: shiftDay(today, -daysAgo), sink }
       const ended = { as: 'complete', atMs: at(2) - daysAgo * 24 * hourMs } as const
@@ -77,14 +77,15 @@ interface Case {
 
 const cases: readonly Case[] = [
   {
-    what: 'fingerprints until a day after the day became unreadable, and longer where it has not ended or files are half shipped',
+    what: 'fingerprints until a day after the day became unreadable, and longer where it has not ended, or for keepDays where an archive is half shipped to it',
     rows: [
       [2, true, 'seen'],
       [3, true, 'seen'],
       [4, true, 'counts'],
       [5, false, 'seen'],
-      [6, true, 'seen', { archives: {} }],
-      [40, true, 'seen', { archives: {} }],
+      [6, true, 'seen', { archiveSinceMs: at(2) - 13 * dayMs }],
+      [40, true, 'seen', { archiveSinceMs: at(2) - 13 * dayMs }],
+      [7, true, 'counts', { archiveSinceMs: at(2) - 15 * dayMs }],
     ],
   },
   {

@@ -93,7 +93,6 @@ test.each([
   ['a day that can be read', policy.readableDays - 1, { ended }],
   ['a day that became unreadable less than a day ago', policy.readableDays, { ended }],
   ['a day that has not ended', 30, {}],
-  ['a day from which files are half shipped', 30, { ended, archives: {} }],
 ] as const)('keeps %s, however large the sink is, and says so', async (_, daysAgo, checkpoint) => {
   const world = await setUp({ days: 1, maxBytes: 1 })
   const stream = await world.add(daysAgo, checkpoint)
@@ -111,6 +110,21 @@ test('keeps a day that a backfill of any sink waits for', async () => {
   await world.store.backfills.add({ id: 'x', createdAtMs: 1, from: day, to: day, state: 'paused', streams })
   await world.remove(never)
   expect(world.has(stream)).toBe(true)
+})
+
+test('keeps a day while another sink is being shipped from it, and no longer', async () => {
+  const world = await setUp({ days: 1, maxBytes: null })
+  const stream = await world.add(30, { ended })
+  const copy = { ...stream, sink: 'siem' }
+  // A command that was killed has left its note: that keeps nothing.
+  await commitOnce(world.store, copy, { with: { ended, archiveSinceMs: 1 } })
+  const { fence } = await world.store.ledger.take(copy, { id: 'archive', schedule: false })
+  await world.remove(never)
+  expect(world.has(stream)).toBe(true)
+  await world.store.ledger.release(copy, fence)
+  await world.clock.advance(3_600_000)
+  await world.remove(never)
+  expect(world.has(stream)).toBe(false)
 })
 
 test('removes nothing by a time that is not sure, and tries again once it is', async () => {

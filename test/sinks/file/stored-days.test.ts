@@ -1,6 +1,7 @@
-import { readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { readArchive } from '../../../src/sinks/file/parts.ts'
 import { buildEvents, never, StreamLedger, streamOf } from './samples.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
@@ -68,4 +69,16 @@ it('removes nothing where the mark fails, and no part that was written after it'
   const later = async () => void (await ship(2))
   await setUp().remove(stream, own, later, never())
   expect(await bench.files(101, 2)).toHaveLength(1)
+})
+
+it('a day that is removed while an archive is read from it is not read to its end without what is gone', async () => {
+  const { stream } = await ship(2)
+  await ship(2, { store: 'store-2' })
+  const read = async () => {
+    for await (const piece of readArchive(bench.path, stream))
+      if ('wholeLines' in piece) rmSync(bench.folder(101, 2), { recursive: true, force: true })
+  }
+  await expect(read()).rejects.toMatchObject({
+    message: expect.stringContaining('was removed while the day was read') as string,
+  })
 })
