@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -8,6 +8,7 @@ import { networksOf, readComposeFile } from './compose/compose-file.ts'
 import { readPage } from './docs/pages.ts'
 import { expectExported, metrics } from './prometheus/exported-metrics.ts'
 import { groupedBy, labelsInText, metricsIn } from './prometheus/expressions.ts'
+import { conditions, pairs, testOf } from './prometheus/installations.ts'
 import { promtoolAvailable } from './setup/available.ts'
 import { projectFolder } from './setup/project-folder.ts'
 import { runCommand } from './setup/run-command.ts'
@@ -34,8 +35,11 @@ const rules = alerts.groups.flatMap((group) => group.rules)
 const shared = new Set<string>(Object.keys(stateMetrics).map((name) => `shieldlog_${name}`))
 /** What tells the worst of several processes. */
 const worst = (metric: string) => (metric === 'shieldlog_time_to_loss_seconds' ? 'min' : 'max')
-/** What Prometheus itself puts on every series. */
-const scraped = ['instance', 'job', 'role']
+/** What it tells is of one process. */
+const perProcess = 'shieldlog_state_up'
+/** What Prometheus itself puts on every series: of these, what differs between the processes of an installation. */
+const ofOneProcess = 'instance, pod, role'
+const scraped = [...ofOneProcess.split(', '), 'job', 'version', 'alertname', 'alertstate', 'severity']
 
 test('each has its entry in the runbook: what it means, how to look by a command, what to do', () => {
   const [, ...entries] = readPage('docs/runbook.md').split(/^## /m)
@@ -64,18 +68,21 @@ describe.each(rules)('$alert', ({ expr, annotations }) => {
     for (const label of groupedBy(expr)) expect([...labels, ...scraped]).toContain(label)
   })
 
-  test('uses only labels that its expression has', () => {
-    const known = expr.includes(' by ') ? groupedBy(expr) : scraped
+  test('keeps the labels of its installation, and its text uses labels that the alert has', () => {
+    expect(expr).not.toMatch(/\bby \(/)
+    const labels = asked.flatMap(({ metric }) => Object.keys(metrics.get(metric)?.labels ?? {}))
+    const known = [...labels, 'job', 'namespace', 'instance']
     for (const label of labelsInText(annotations.summary + annotations.description))
       expect(known).toContain(label)
+    expect(annotations.summary).toContain('{{ with $labels.namespace }}')
   })
 
-  test('counts what is read from the store once for all processes', () => {
-    for (const { metric } of asked.filter(({ metric }) => shared.has(metric))) {
-      const labels = Object.keys(metrics.get(metric)?.labels ?? {}).join(', ')
+  test('counts what is read from the store once for all processes of an installation', () => {
+    // What was there before is compared route by route.
+    const now = asked.filter(({ metric }) => shared.has(metric) && !expr.includes(`${metric} offset`))
+    for (const { metric } of now.filter(({ metric }) => metric !== perProcess)) {
       const around = expr.slice(0, expr.indexOf(metric))
-      const grouped = `(${worst(metric)} by \\(${labels}\\) \\(|min_over_time\\(|absent\\()$`
-      expect(around).toMatch(labels === '' ? /max\($/ : new RegExp(grouped))
+      expect(around).toMatch(new RegExp(`${worst(metric)} without \\(${ofOneProcess}\\) \\($`))
     }
   })
 })
@@ -117,5 +124,24 @@ test.skipIf(!promtoolAvailable())(
     copyFileSync(cases, join(place, 'cases.yml'))
     await runCommand('promtool', ['check', 'config', 'prometheus.yml'], { cwd: place })
     await runCommand('promtool', ['test', 'rules', 'cases.yml'], { cwd: place })
+  },
+)
+
+test.skipIf(!promtoolAvailable())(
+  'of two installations the healthy one hides no alert about the sick one, and the text names the sick one',
+  async () => {
+    const place = temporaryFolder()
+    copyFileSync(join(folder, 'alerts.yml'), join(place, 'alerts.yml'))
+    // The figures of one application are the same, whichever installation reads them.
+    const told = rules.filter(({ alert }) => !/VolumeNearlyFull|FiguresOld/.test(alert))
+    expect(Object.keys(conditions).toSorted()).toEqual(told.map(({ alert }) => alert).toSorted())
+    const tests = told.flatMap(({ alert, labels, annotations: { description, runbook_url: runbook } }) =>
+      Object.values(pairs).map((pair) =>
+        testOf({ alert, severity: labels.severity, description, runbook }, pair),
+      ),
+    )
+    const file = { rule_files: ['alerts.yml'], evaluation_interval: '4m', tests }
+    writeFileSync(join(place, 'two.yml'), JSON.stringify(file))
+    await runCommand('promtool', ['test', 'rules', 'two.yml'], { cwd: place })
   },
 )

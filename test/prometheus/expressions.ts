@@ -6,14 +6,14 @@ export interface Asked {
 }
 
 const words = new Set(
-  'sum max min avg count topk vector by without on ignoring and or unless absent rate increase delta abs time offset bool min_over_time histogram_quantile'.split(
+  'sum max min avg count topk vector by without on ignoring and or unless absent rate increase delta abs time offset bool min_over_time last_over_time histogram_quantile ALERTS'.split(
     ' ',
   ),
 )
 
 /** The metrics that an expression of PromQL names. Throws for a word it does not know: a function that is misspelt. */
 export function metricsIn(expression: string): Asked[] {
-  const bare = withoutLabelLists(expression).replaceAll(/\[[$\w]+\]/g, '')
+  const bare = withoutLabelLists(expression).replaceAll(/\[[$\w]+\]|\boffset \w+/g, '')
   return [...bare.matchAll(/(?<![\w"])([a-z_][a-z0-9_]*)\s*(?:\{([^}]*)\})?(?!\w)/g)].flatMap(
     ([, word = '', braces = ''], at, found) => {
       if (isInsideBraces(bare, found[at]!.index)) return []
