@@ -110,7 +110,7 @@ test('the network policy lets out to the API, and to the usual ports of destinat
   }
   const ports = spec.egress.flatMap((each) => each.ports)
   expect(ports.filter(({ protocol }) => protocol === 'TCP').map(({ port }) => port)).toEqual([
-    53, 443, 8088, 9200, 3100, 6514, 4318, 6379,
+    53, 443, 8088, 9200, 3100, 6514, 4318, 6379, 9092, 9093, 3128, 8080,
   ])
   const page = readFileSync(join(projectFolder, 'docs/install.md'), 'utf8')
   for (const { port } of ports) expect(page).toContain(String(port))
