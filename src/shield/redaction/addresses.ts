@@ -47,7 +47,7 @@ export function plainAddress(address: string): string {
 
 /** Colons may be percent-encoded, and what is before may be an escape: `?ip=%5B2001%3Adb8%3A%3A1%5D`. */
 const candidates =
-  /(?:(?<=%[\da-f]{2})|(?<![\w.%]))(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)|[\da-f]{0,4}(?:(?::|%3a)[\da-f]{0,4}){2,7}(?:\.\d{1,3}){0,3}(?![\w:])\*?)/gi
+  /(?:(?<=%[\da-f]{2})|(?<![\w.%]))(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)|[\da-f]{0,4}(?:(?::|%3a)[\da-f]{0,4}){2,7}(?:\.\d{1,3}){0,3}(?<![^:]:)(?!\w|:[\w:])\*?)/gi
 
 /** Part of every address, and found in few other texts. */
 const sign = /\.\d{1,3}\.\d{1,3}\.\d|:[\da-f]{0,4}:|%3a/i

@@ -273,8 +273,12 @@ describe('addresses', () => {
     expect(replaceAddresses(text, () => '#')).toBe(
       'from #:80, ip:#; [#]:443 at 12:34:56 v1.2.3.4.5 1.2.3.999 # x::y #.',
     )
+    // A colon may follow, as in a log.
+    expect(replaceAddresses('2001:db8::1: no, ::1: no, 1::: no, 1.2.3.4: no, 2001:db8::1:', () => '#')).toBe(
+      '#: no, #: no, 1::: no, #: no, #:',
+    )
     for (const other of [
-      'std::string ::x 12:34:56:78 1.2.3 1.2.3.4.5',
+      'std::string a::b:c:: 12:30: 00:1b:44:11:3a:b7: ::x 12:34:56:78 1.2.3 1.2.3.4.5',
       'Mozilla/5.0 (X11) Chrome/120.0.0.0 Safari/537.36',
       '"Not A Brand";v="99.0.0.0", version 1.2.3.4, ver=1.2.3.4, v1.2.3.4',
     ])
