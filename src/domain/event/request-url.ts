@@ -10,7 +10,7 @@ export interface RequestUrl {
 }
 
 const pattern =
-  /^(https?):\/\/(?:[^/?#@]*@)?(\[[\da-f:.]+\]|[^/?#:@[\]\s]+)(?::(\d{1,5}))?(\/[^?#]*)?(?:\?([^#]*))?(?:#.*)?$/is
+  /^(https?):\/\/(?:[^/?#]*@)?(\[[\da-f:.]+\]|[^/?#:@[\]\s]+)(?::(\d{1,5}))?(\/[^?#]*)?(?:\?([^#]*))?(?:#.*)?$/is
 
 /** Unchanged: a parser that normalises would remove the `/../` that a rule matched. Undefined for other text. */
 export function partsOf(url: string | undefined): RequestUrl | undefined {

@@ -66,7 +66,7 @@ const members = placesBy({
   header: 'headers requestheaders request_headers',
   body: 'urlencodedbody requestbody body',
   text: 'labels name key',
-  value: 'value',
+  value: 'value values',
 })
 const headers = placesBy({ userAgent: 'user-agent', referer: 'referer referrer' })
 

@@ -52,20 +52,27 @@ function endFrom(pattern: RegExp, text: string, from: number): number {
 }
 
 /**
- * Parameters, also inside an encoded URL that is the value of another one. A value may hold further parameters
- * (`?next=?token=…`): the pattern matches names only, and a hidden name then takes the value after it. A semicolon
- * separates parameters only where a name follows.
+ * Parameters, also inside a URL that is the value of another one, encoded once or more. A value may hold further
+ * parameters (`?next=?token=…`): the pattern matches names only, and a hidden name then takes the value after it. A
+ * semicolon separates parameters only where a name follows.
  */
-const parameterNames = /(?:^|[?&;#\s"'(<]|%(?:3f|26|23))((?:[^?&;#\s"'(<>=%]|%(?!3f|26|23|3d))+)(?:=|%3d)/gi
+const parameterNames =
+  /(?:^|[?&;#\s"'(<]|%(?:25)*(?:3f|26|23))((?:[^?&;#\s"'(<>=%]|%(?!(?:25)*(?:3f|26|23|3d)))+)(?:=|%(?:25)*3d)/gi
 const parameter = (valueEnd: RegExp, encodedValueEnd: RegExp): Form => ({
   names: parameterNames,
   endOf: (text, from, [whole]) => indexFrom(whole.endsWith('=') ? valueEnd : encodedValueEnd, text, from),
 })
 const parameterInText = parameter(
   /[&\s"'<>#]|;(?=\s*[^&;=#\s]+=)/g,
-  /[&\s"'<>#]|%(?:26|23)|;(?=\s*[^&;=#\s]+=)/gi,
+  /[&\s"'<>#]|%(?:25)*(?:26|23)|;(?=\s*[^&;=#\s]+=)/gi,
 )
-const parameterInUrl = parameter(/[&#]|;(?=[^&;=#]+=)/g, /[&#]|%(?:26|23)|;(?=[^&;=#]+=)/gi)
+const parameterInUrl = parameter(/[&#]|;(?=[^&;=#]+=)/g, /[&#]|%(?:25)*(?:26|23)|;(?=[^&;=#]+=)/gi)
+
+/** A member of JSON that is the value of a parameter. */
+const memberInUrl: Form = {
+  names: /(?:"|%22)([a-z][\w.-]*)(?:"|%22)(?:\s|\+|%20)*(?::|%3a)(?:\s|\+|%20)*(?:"|%22)/gi,
+  endOf: (text, from) => indexFrom(/(?<!\\|%5c)(?:"|%22)|[&#]/gi, text, from),
+}
 
 /** To the end of its line, and of the lines that continue it. */
 const restOfLine = /[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*/y
@@ -95,7 +102,8 @@ const quotedName: Form = {
 }
 
 /** Of URLs in a text, also of encoded ones. */
-const userInfo = /(?<=:\/\/)[^/?#&\s"'<>]+(?=@)|(?<=%3a%2f%2f)(?:(?!%2f|%3f|%23)[^/?#&\s"'<>])+(?=%40)/gi
+const userInfo =
+  /(?<=:\/\/)[^/?#&\s"'<>]+(?=@)|(?<=%(?:25)*3a%(?:25)*2f%(?:25)*2f)(?:(?!%(?:25)*(?:2f|3f|23))[^/?#&\s"'<>])+(?=%(?:25)*40)/gi
 
 /** `isPlain`: nothing else is known of the text. */
 export function hideInText(
@@ -123,11 +131,13 @@ function withoutBody(text: string): string {
 
 function hideParameters(text: string, form: Form, names: HiddenNames, copies: Copies, begin = 0): string {
   const mayName = text.includes('=', begin) || text.includes('%3', begin)
-  return mayName ? hideValues(text, form, names.parameter, copies, begin) : text
+  const clean = mayName ? hideValues(text, form, names.parameter, copies, begin) : text
+  const mayBeJson = clean.includes('"', begin) || clean.includes('%22', begin)
+  return mayBeJson ? hideValues(clean, memberInUrl, names.header, copies, begin) : clean
 }
 
 function mayHaveUser(text: string): boolean {
-  return text.includes('@') || text.includes('%40')
+  return text.includes('@') || /%(?:25)*40/.test(text)
 }
 
 /** Where the query or the fragment of a URL begins. */
@@ -142,6 +152,6 @@ export function hideInUrl(url: string, names: HiddenNames, copies: Copies): stri
   const at = queryStart(url)
   const clean = hideParameters(url, parameterInUrl, names, copies, at)
   if (!mayHaveUser(clean)) return clean
-  const front = clean.slice(0, at).replace(/(?<=^[a-z][a-z\d+.-]*:\/\/)[^/]+(?=@)/i, redacted)
+  const front = clean.slice(0, at).replace(/(?<=^\s*[a-z][a-z\d+.-]*:\/\/)[^/]+(?=@)/i, redacted)
   return front + clean.slice(at).replace(userInfo, redacted)
 }

@@ -57,6 +57,7 @@ describe.each(Object.entries(hostileEntries))('%s', (_name, entry) => {
     const event = toEvent(entry, zone, redactor)
     expectLines(event, zone.id)
     expect(factsOf(event)).toEqual(facts)
+    expect(factsOf(toEvent(entry, zone, createRedactor('off')))).toEqual(facts)
     for (const format of Object.values(formats).map((make) => make(everything))) {
       const line = format.encode(event)
       expect(line, format.name).not.toContain(secret)
@@ -95,6 +96,25 @@ it('no cookie, parameter or header changes what another field says, nor what a f
         for (const field of fields)
           if (by === listed || field !== 'addresses')
             expect(wantsOf({ where: { [field]: lists[field] } })!(event), field).toBe(true)
+      }
+    }),
+  )
+})
+
+it('no URL changes its scheme, host or path when it is redacted', () => {
+  const redactors = redactions.map(createRedactor)
+  const signs = 'https:// h @ / \\ ? # token= a:b %40 %2f %3f & ; : [ ] ::1 203.0.113.7 // %3a%2f%2f'.split(
+    ' ',
+  )
+  const end = fc.array(fc.constantFrom(...signs, ' ', '\n'), { maxLength: 10 })
+  fc.assert(
+    fc.property(fc.constantFrom('', 'https://shop.example'), end, (begin, added) => {
+      const url = begin + added.join('')
+      const entry = { log: { Url: url, RemoteIp: '203.0.113.7' } }
+      const { scheme, host, port, path } = partsOf(url) ?? {}
+      for (const by of redactors) {
+        const shown = partsOf(toEvent(entry, zone, by).request?.url) ?? {}
+        expect({ scheme, host, port, path }).toEqual({ ...shown, query: undefined })
       }
     }),
   )
