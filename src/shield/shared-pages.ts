@@ -210,5 +210,5 @@ class SharedPages {
 }
 
 function listingOf({ zone, day, priority }: PageRequest): string {
-  return JSON.stringify([zone.account, zone.id, day, priority])
+  return `${zone.id}/${day}/${priority}/${zone.account}`
 }
