@@ -173,13 +173,16 @@ export function createRedactor(redaction: Redaction): Redactor {
       return mapItems(value, (item, index) =>
         walk(item, isSecretPair(value, index) ? 'secret' : place, visit, level + 1),
       )
-    return mapMembers(value, (key, held) => walk(held, placeIn(place, key, value), visit, level + 1))
+    // The keys of a pair are not names of headers.
+    const inside = place === 'header' && nameIn(value) !== undefined ? 'text' : place
+    return mapMembers(value, (key, held) => walk(held, placeIn(inside, key, value), visit, level + 1))
   }
 
   /** Of a member of an object that is at some place. */
   function placeIn(place: Place, key: string, members: JsonObject): Place {
-    if (place === 'header' && nameIn(members) === undefined) return placeOf.header(key)
+    if (place === 'header') return placeOf.header(key)
     const own = placeOf.member(key)
+    if (own === 'text' && place === 'address') return 'header'
     if (own !== 'value') return own
     const name = nameIn(members)
     const named = name === undefined ? 'text' : placeOf.header(name)

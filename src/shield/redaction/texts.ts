@@ -113,7 +113,7 @@ export function hideInText(
   { isPlain = false } = {},
 ): string {
   // Most values of headers have none of these signs.
-  if (!/[:="'@%]/.test(text)) return text
+  if (!/[:="'@%\n]/.test(text)) return text
   let clean = names.body ? withoutBody(text) : text
   if (isPlain) clean = hideValues(clean, headerAnywhere, names.header, copies)
   else if (clean.includes(':')) clean = hideValues(clean, headerLine, names.header, copies)

@@ -156,6 +156,9 @@ describe('a copy of a hidden value', () => {
 })
 
 it('bodies are dropped unless configured otherwise', () => {
+  expect(eventOf({ Wire: 'POST / HTTP/1.0\n\nhunter2' }).log).toEqual({
+    Wire: 'POST / HTTP/1.0\n\n[redacted]',
+  })
   const received = { UrlEncodedBody: 'user=hunter2' }
   expect(eventOf(received).log).toEqual({ UrlEncodedBody: '[redacted]' })
   expect(eventOf(received, settings({ body: 'keep' })).log).toBe(received)
@@ -318,6 +321,14 @@ describe('addresses', () => {
       expect(log['Other']).toEqual([own, 'v="99.0.0.0"'])
     },
   )
+
+  it('are found in a field that holds more than one', () => {
+    const RemoteIp = [{ ip: '203.0.113.9', port: 80 }, '203.0.113.8']
+    expect(eventOf({ RemoteIp }, settings({ addresses: 'mask' })).log['RemoteIp']).toEqual([
+      { ip: '203.0.113.*', port: 80 },
+      '203.0.113.*',
+    ])
+  })
 
   it('are masked in texts also where the API has masked the field', () => {
     const event = eventOf(
