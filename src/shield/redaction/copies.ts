@@ -62,12 +62,13 @@ export class Copies {
 
   /** Masks them in a text, in one pass over it however many they are. */
   hideIn(text: string): string {
+    const [values, lastSigns] = [this.#values, this.#lastSigns]
     let [clean, from, key] = ['', 0, 0]
     for (let at = 0; at < text.length; at++) {
       key = shifted(key, text.charCodeAt(at))
-      if ((this.#lastSigns & (1 << (key & 31))) === 0) continue
+      if ((lastSigns & (1 << (key & 31))) === 0) continue
       const start = at + 1 - window
-      const alike = start < from ? undefined : this.#values.get(key)
+      const alike = start < from ? undefined : values.get(key)
       if (alike === undefined) continue
       const [copy] = alike
         .filter((value) => text.startsWith(value, start))

@@ -169,6 +169,8 @@ export function createRedactor(redaction: Redaction): Redactor {
     if (typeof value === 'string') return place === 'fact' ? value : visit(value, place)
     if (typeof value === 'number' || isExactNumber(value)) return value
     if (level === mostLevels) return visit(jsonText(value), 'plain')
+    // Addresses are gone from headers by then.
+    if (place === 'header' && visit === hideCopies && copies.isEmpty) return value
     if (!isObject(value))
       return mapItems(value, (item, index) =>
         walk(item, isSecretPair(value, index) ? 'secret' : place, visit, level + 1),

@@ -21,7 +21,8 @@ function hideValues(
   copies: Copies,
   begin = 0,
 ): string {
-  let [clean, from] = ['', 0]
+  const parts: string[] = []
+  let from = 0
   names.lastIndex = begin
   for (let found = names.exec(text); found !== null; found = names.exec(text)) {
     const start = names.lastIndex
@@ -32,10 +33,10 @@ function hideValues(
     const value = text.slice(start, end)
     if (value.trim() === '') continue
     copies.remember(value)
-    clean += text.slice(from, start) + redacted
+    parts.push(text.slice(from, start), redacted)
     names.lastIndex = from = end
   }
-  return from === 0 ? text : clean + text.slice(from)
+  return from === 0 ? text : parts.join('') + text.slice(from)
 }
 
 /** The index of what the pattern, a sticky or global one, finds at `from` or later. */
