@@ -29,7 +29,7 @@ LABEL org.opencontainers.image.title="shieldlog" \
 # One glibc arena instead of one per thread saves 30 MB with many zones.
 ENV NODE_ENV=production \
     MALLOC_ARENA_MAX=1 \
-    SHIELDLOG_SERVER_HOST=0.0.0.0
+    SHIELDLOG_SERVER_HOST=::
 RUN install -d -o 1000 -g 1000 -m 0750 /var/lib/shieldlog && \
     ln -s /app/src/cli.ts /usr/local/bin/shieldlog
 COPY --from=build /app/node_modules /app/node_modules

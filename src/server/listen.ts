@@ -10,11 +10,16 @@ export async function probePort(host: string, port: number): Promise<void> {
   await listenOn(server, host, port)
 }
 
-/** Resolves with the address that the server has. Throws Failure `network` (stop) with the reason and the remedy. */
+/**
+ * Resolves with the address that the server has; `::` is all of both families, or 0.0.0.0 on a host without IPv6. Throws
+ * Failure `network` (stop) with the reason and the remedy.
+ */
 export async function listenOn(server: Server, host: string, port: number): Promise<AddressInfo> {
   try {
     await once(server.listen({ host, port }), 'listening')
   } catch (cause) {
+    if (host === '::' && withoutIPv6.includes(systemCode(cause) ?? ''))
+      return listenOn(server, '0.0.0.0', port)
     const remedy =
       remedies[systemCode(cause) ?? ''] ?? `${messageOf(cause)}; check server.host and server.port`
     const why = `cannot listen on ${authority(host, port)}: ${remedy}`
@@ -22,6 +27,9 @@ export async function listenOn(server: Server, host: string, port: number): Prom
   }
   return server.address() as AddressInfo
 }
+
+/** The kernel has no IPv6, or no address of it. */
+const withoutIPv6 = ['EAFNOSUPPORT', 'EADDRNOTAVAIL']
 
 const remedies: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is in use by another process; set server.port to a free one, or to 0 to take any',
