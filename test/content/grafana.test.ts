@@ -26,7 +26,20 @@ interface Dashboard {
 
 const health = readDashboard('shieldlog-health')
 const events = readDashboard('shieldlog-events')
+const target = ['namespace', 'job', 'instance']
+
 describe('the dashboard of health', () => {
+  test('every query is of the chosen namespace, job and instance, and averages over none of them', () => {
+    const names = health.templating.list.map(({ name }) => name)
+    expect(names).toEqual(expect.arrayContaining(target))
+    const own = target.map((name) => `${name}=~"$${name}"`).join()
+    for (const { expr } of health.panels.flatMap(({ targets }) => targets)) {
+      expect(expr.split(`{${own}`)).toHaveLength(metricsIn(expr).length + 1)
+      // What is counted is told for each of them, or for all that are chosen.
+      for (const [list] of expr.matchAll(/by \([^)]*\)/g)) expect(list).toMatch(/\(namespace, job\b/)
+    }
+  })
+
   test.each(health.panels)(
     '$title uses metrics, labels and values that exist',
     ({ targets, description }) => {
@@ -36,7 +49,7 @@ describe('the dashboard of health', () => {
         expect(asked.length).toBeGreaterThan(0)
         expectExported(asked)
         const labels = asked.flatMap(({ metric }) => Object.keys(metrics.get(metric)?.labels ?? {}))
-        for (const label of groupedBy(expr)) expect([...labels, 'instance', 'le']).toContain(label)
+        for (const label of groupedBy(expr)) expect([...labels, ...target, 'le']).toContain(label)
       }
     },
   )
