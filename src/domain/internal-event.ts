@@ -124,7 +124,8 @@ export type InternalEvent =
   | { name: 'QueueFailed'; error: unknown }
   | { name: 'QueueRecovered' }
   | { name: 'FiguresRead'; of: FiguresOf; account: string; figures: readonly Figure[]; atMs: number }
-  | { name: 'FiguresFailed'; of: FiguresOf; account: string; failure: Failure }
+  /** `neverRead`: this process has no figures of it. */
+  | { name: 'FiguresFailed'; of: FiguresOf; account: string; failure: Failure; neverRead: boolean }
   | { name: 'FiguresHandedOver' }
   | { name: 'NoticeSent'; place: string }
   | { name: 'NoticeFailed'; place: string; failure: Failure }

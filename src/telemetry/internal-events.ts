@@ -1,5 +1,10 @@
 import { messageOf, withoutSink, type Failure, type FailureCode } from '../domain/failure.ts'
-import { figureMetrics, requestOutcomes, type InternalEvent } from '../domain/internal-event.ts'
+import {
+  figureMetrics,
+  requestOutcomes,
+  type FiguresOf,
+  type InternalEvent,
+} from '../domain/internal-event.ts'
 import { unexpectedText } from '../domain/event/unexpected.ts'
 import { removedText } from '../domain/retention.ts'
 import type { Stream } from '../domain/stream.ts'
@@ -230,8 +235,7 @@ export const internalEvents: {
         const rows = own.map((figure) => ({ labels: { ...labels, ...figure.labels }, value: figure.value }))
         metrics.measure(metric, labels, rows)
       }
-      const readAt = 'zone' in of ? readTimes[0] : readTimes[1]
-      metrics.measure(readAt, labels, [{ labels, value: atMs / 1000 }])
+      metrics.measure(readTimeOf(of), labels, [{ labels, value: atMs / 1000 }])
     },
     ends: ['FiguresFailed'],
     text: ({ figures }) => `${counted(figures.length, 'figure')} read`,
@@ -241,6 +245,11 @@ export const internalEvents: {
     level: 'warn',
     meaning:
       'Figures for the metrics could not be read. The metrics keep the last values, and their timestamp shows the age; shieldlog tries again within ten minutes. Event logs are not affected.',
+    // Without a series no alert could tell that an application does not exist, or that a key may not read it.
+    measure({ of, neverRead }, metrics) {
+      const labels = 'zone' in of ? { zone: String(of.zone) } : of
+      if (neverRead) metrics.measure(readTimeOf(of), labels, [{ labels, value: 0 }])
+    },
     text: ({ failure }) => `figures could not be read: ${messageOf(failure)}`,
     condition: { by: ['account', 'code'], hasEnd: true, lastsMs: figuresFadeAfterMs },
   },
@@ -583,6 +592,8 @@ export const internalEvents: {
 }
 
 const readTimes = ['upload_scanning_read_timestamp_seconds', 'volumes_read_timestamp_seconds'] as const
+
+const readTimeOf = (of: FiguresOf) => ('zone' in of ? readTimes[0] : readTimes[1])
 
 function msUntil(atMs: number, nowMs: number): number {
   return Number.isFinite(atMs) ? Math.max(0, atMs - nowMs) : 0

@@ -63,7 +63,8 @@ test('a failed reading changes no value, and is logged once for all zones until 
   read(zone, [files])
   const before = await series()
   const failure = new Failure('retry', 'server_error', 'the API failed')
-  for (const of of [zone, other]) emit({ name: 'FiguresFailed', of, account: 'default', failure })
+  for (const of of [zone, other])
+    emit({ name: 'FiguresFailed', of, account: 'default', failure, neverRead: false })
   expect(await series()).toEqual(before)
   const msg = expect.stringMatching(/^zone 101 \(shop\): figures could not be read/) as string
   expect(log.lines()).toMatchObject([{ level: 'warn', zone: 101, msg }])
@@ -71,6 +72,17 @@ test('a failed reading changes no value, and is logged once for all zones until 
   expect(log.lines()).toHaveLength(1)
   read(other, [files])
   expect(log.lines().at(-1)).toMatchObject({ phase: 'ends', level: 'info' })
+})
+
+test('what was never read has the time 0, so that an alert on its age fires', async () => {
+  const { emit, series } = ready()
+  const failure = new Failure('stop', 'rejected', 'no such application')
+  for (const of of [zone, shop])
+    emit({ name: 'FiguresFailed', of, account: 'default', failure, neverRead: true })
+  expect(await series()).toEqual([
+    'upload_scanning_read_timestamp_seconds 101: 0',
+    'volumes_read_timestamp_seconds shop: 0',
+  ])
 })
 
 test('series are removed when another process takes over, and for zones and applications that are no longer configured', async () => {

@@ -31,6 +31,7 @@ export async function keepFigures(
 ): Promise<void> {
   /** When each target is read next, by the monotonic clock. */
   const due = new Map<string, number>()
+  const wereRead = new Set<string>()
   const keyOf = ({ of }: Target) => JSON.stringify(of)
   const dueAtMs = (target: Target) => due.get(keyOf(target)) ?? -Infinity
   let isReader = false
@@ -40,6 +41,7 @@ export async function keepFigures(
     try {
       const figures = await read(target, signal)
       telemetry.emit({ name: 'FiguresRead', of, account, figures, atMs: clock.now() })
+      wereRead.add(keyOf(target))
       due.set(keyOf(target), clock.monotonic() + everyMs)
     } catch (error) {
       if (signal.aborted) return
@@ -48,7 +50,13 @@ export async function keepFigures(
       const waitMs = Math.max(Math.min(everyMs, retryMs), retryAt - clock.now())
       due.set(keyOf(target), clock.monotonic() + waitMs)
       if (!isFailure(error)) throw error
-      telemetry.emit({ name: 'FiguresFailed', of, account, failure: error })
+      telemetry.emit({
+        name: 'FiguresFailed',
+        of,
+        account,
+        failure: error,
+        neverRead: !wereRead.has(keyOf(target)),
+      })
     }
   }
 
@@ -60,6 +68,7 @@ export async function keepFigures(
       if (before && !isReader) {
         telemetry.emit({ name: 'FiguresHandedOver' })
         due.clear()
+        wereRead.clear()
       }
       for (const target of isReader ? targets() : [])
         if (!signal.aborted && dueAtMs(target) <= clock.monotonic()) await readOne(target)

@@ -440,7 +440,7 @@ export const measuredMetrics = {
   ],
   upload_scanning_read_timestamp_seconds: [
     scannedZone,
-    'When the upload scanning figures of the zone were last read; time() minus this is their age.',
+    'When the upload scanning figures of the zone were last read; time() minus this is their age. 0 while every try failed.',
   ],
   volume_size_bytes: [
     volume,
@@ -453,7 +453,7 @@ export const measuredMetrics = {
   ],
   volumes_read_timestamp_seconds: [
     app,
-    'When the volumes of the application were last read; time() minus this is the age of their figures.',
+    'When the volumes of the application were last read; time() minus this is the age of their figures. 0 while every try failed.',
   ],
   sink_free_bytes: [
     sink,

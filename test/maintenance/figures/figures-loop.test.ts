@@ -71,6 +71,7 @@ test('tries again five minutes after a failure, sooner at a shorter interval, an
   expect(internalEvents[0]).toMatchObject({
     name: 'FiguresFailed',
     of: { zone: 101 },
+    neverRead: true,
     failure: world.failure,
   })
   await clock.advance(6 * minute)
