@@ -93,16 +93,21 @@ export function pagePath(zone: number, day: Day, token: string, isFirst: boolean
 
 /** Without a schema: a page has thousands of entries, checked later. What `startToken` means is not documented. */
 function readPage(body: unknown) {
-  if (!isObject(body)) throw badPage(`it is ${typeof body === 'string' ? 'a text' : valueText(body)}`)
+  if (!isObject(body)) throw badPage(`it is ${heldText(body)}`)
   const { logs, hasMoreData, continuationToken } = body
   if (typeof hasMoreData !== 'boolean') throw badPage(`hasMoreData is ${valueText(hasMoreData)}`)
-  if (logs !== null && !Array.isArray(logs)) throw badPage(`logs is ${valueText(logs)}`)
+  if (logs !== null && !Array.isArray(logs)) throw badPage(`logs is ${heldText(logs)}`)
   const token = numberText(continuationToken) ?? continuationToken
   return {
     entries: (logs ?? []) as readonly Json[],
     more: hasMoreData,
     token: typeof token === 'string' && token !== '' ? token : undefined,
   }
+}
+
+/** Where events are expected: a text may be these. */
+function heldText(value: unknown): string {
+  return typeof value === 'string' ? 'a text' : valueText(value)
 }
 
 /** `"false"`, `null`; of an object or list only what it is, since it may hold events. */

@@ -127,6 +127,7 @@ describe('a page', () => {
     ['{"logs":[],"hasMoreData":NaN}', `page 1 of zone 101, ${today} is invalid JSON at byte 25 of 29: NaN`],
     [{ logs: {}, hasMoreData: false }, 'logs is an object'],
     [{ hasMoreData: false }, 'logs is missing'],
+    [{ logs: JSON.stringify(logs), hasMoreData: false }, 'logs is a text'],
     [{ logs, hasMoreData: 'false' }, 'hasMoreData is "false"'],
     [{ logs, hasMoreData: null }, 'hasMoreData is null'],
     [{ logs }, 'hasMoreData is missing'],

@@ -51,19 +51,25 @@ function foundAt(bytes: string, at: number): string {
 /** A page of a person's browser says what matters at its beginning. */
 const mostRead = 8_192
 const mostShown = 100
+/** May be an event. */
+const fromBracket = /[{[][^]*/
 
 function kindOf(received: Buffer, text: string): string {
   if (received.length === 0) return 'empty'
   if (isUtf16(received)) return 'UTF-16'
   const begin = text.slice(0, mostRead)
   if (!/^\s*</.test(begin)) {
-    // What follows a bracket may be an event.
-    const plain = shown(begin.replace(/[{[][^]*/, ''))
+    const plain = shown(begin.replace(fromBracket, ''))
     return plain === '' ? 'something else' : `text: ${plain}`
   }
   const title = /<title[^>]*>([^<]+)/i.exec(begin)?.[1]
+  // XML may be the events in another form.
+  if (!/<(?:!doctype html|html|head|title|body|center|div|p|h\d)\b/i.test(begin)) {
+    const root = /<([a-z][\w:.-]*)/i.exec(begin)?.[1]
+    return root === undefined ? 'XML' : `XML that begins with ${printable(root, mostShown)}`
+  }
   const body = begin.replace(/<(script|style)\b[^]*?(?:<\/\1>|$)/gi, ' ').replace(/<[^>]*>?/g, ' ')
-  const words = shown(title ?? body)
+  const words = shown(title ?? body.replace(fromBracket, ''))
   return `HTML${words === '' ? '' : `${title === undefined ? ': ' : ' with the title '}${words}`}`
 }
 

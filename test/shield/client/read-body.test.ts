@@ -33,7 +33,10 @@ it.each([
   [Buffer.from('{"a":1}', 'utf16le'), 'the answer is no JSON but UTF-16'],
   ['<html><Title lang="en">Sign\n in</title>', 'the answer is no JSON but HTML with the title "Sign in"'],
   ['<p>Blocked.<script>x()</script> Ref <b>1</b>', 'the answer is no JSON but HTML: "Blocked. Ref 1"'],
-  ['<?xml version="1.0"?>', 'the answer is no JSON but HTML'],
+  ['<?xml version="1.0"?>', 'the answer is no JSON but XML'],
+  ['<Error><Code>no</Code></Error>', 'the answer is no JSON but XML that begins with Error'],
+  ['<?xml version="1.0"?><a:Logs x="1"><Log>GET /', 'the answer is no JSON but XML that begins with a:Logs'],
+  ['<html>Logs: {"Url":"https://h/"}', 'the answer is no JSON but HTML: "Logs:"'],
   [`no${'o'.repeat(500)}`, `the answer is no JSON but text: "no${'o'.repeat(98)}…"`],
 ])('what is no JSON is told without anything of an event: %j', (body, instead) => {
   expect(read(body)).toEqual({ value: undefined, instead })
