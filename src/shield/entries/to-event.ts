@@ -138,7 +138,7 @@ function wholeIp(address: string): string | undefined {
 }
 
 function asnOf(text: string | undefined): number | undefined {
-  const digits = text === undefined ? undefined : /^\s*(?:AS)?\s*(\d{1,10})\s*$/i.exec(text)?.[1]
+  const digits = /^(?:AS)?\s*(\d{1,10})$/i.exec(text?.trim() ?? '')?.[1]
   const asn = Number(digits)
   return asn <= 4_294_967_295 ? asn : undefined
 }
