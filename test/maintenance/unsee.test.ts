@@ -129,6 +129,21 @@ test('state and lag of a day, and what is known of its listing, stay as they are
   expect(after.counters).toMatchObject({ late: 0, delivered: 4 })
 })
 
+test('what a resend finds again says nothing about where the listing shows new events', async () => {
+  const { stage, unsee, pump } = await setUp()
+  const more = [3, 4, 5, 6].map((hour) => eventAt(10 + hour, at(hour)))
+  stage.script.answer = listingOf([...events, ...more], 2)
+  for (const hours of [8, 9]) {
+    await stage.clock.advance(at(hours) - stage.clock.now())
+    await stage.pump({ sink: stage.plainSink })
+  }
+  const { ordering } = (await stage.read())!
+  await unsee()
+  await pump()
+  expect((await stage.read())!.lastRequest).toMatchObject({ found: 8 })
+  expect((await stage.read())!.ordering).toEqual(ordering)
+})
+
 test('what was sent is counted over all scans of a resend, also where one had to begin again', async () => {
   const { stage, unsee, pump } = await setUp()
   await unsee()

@@ -222,7 +222,8 @@ async function shipHeld(session: Session, { sink }: ArchivedJob, signal: AbortSi
     const failure = await shipStream(session, sink, undefined, signal)
     if (failure === undefined) continue
     failures = checkpoint().counters.delivered > delivered ? 1 : failures + 1
-    const waitMs = shortRetryMs(failure, failures, now())
+    // Failures name times by this host's clock.
+    const waitMs = shortRetryMs(failure, failures, deps.clock.now())
     if (waitMs === undefined) throw failure
     await deps.clock.sleep(waitMs, signal)
   }

@@ -200,3 +200,23 @@ test('a kill between any two writes of a pruning leaves each day with its checkp
     }
   }
 })
+
+test('a power cut may take a commit that says only how far a scan is, and none that adds or closes a gap', async () => {
+  const clock = createFakeClock()
+  const records = await openMemoryRecords(clock)
+  const loosely: (boolean | undefined)[] = []
+  const write: Records['write'] = async (each) => {
+    if (each.put?.some(([collection]) => collection === 'checkpoints') === true) loosely.push(each.loosely)
+    return records.write(each)
+  }
+  const store = await openLedger({
+    records: { ...records, write },
+    clock,
+    deadLetterMaxBytes: 1,
+    place: 'memory',
+  })
+  const [stream] = streams as [Stream]
+  for (const gaps of [[], [buildGap()], [{ ...buildGap(), readAt: 7 }]])
+    await commitOnce(store, stream, { gaps })
+  expect(loosely).toEqual([true, false, false])
+})
