@@ -93,13 +93,39 @@ const headerAnywhere: Form = {
 const quotedName: Form = {
   names: /["']([a-z][\w.-]*)\\*["']\s*(?:[:=]|,(?:\s*\\*["']value\\*["']\s*:|(?=\s*\\*["'])))\s*(\\*["'])?/gi,
   endOf(text, from, [, , quote]) {
-    if (quote === '"') return endFrom(/(?:[^"\\]|\\.)*/sy, text, from)
-    if (quote === "'") return endFrom(/(?:[^'\\]|\\.)*/sy, text, from)
-    const escapes = (quote?.length ?? 0) - 1
-    if (escapes > 0 && escapes < 16)
-      return indexFrom(new RegExp(`(?<!\\\\)\\\\{${escapes}}${quote!.at(-1)!}`, 'g'), text, from)
+    if (quote !== undefined) return endOfQuoted(text, from, quote)
+    if (/[[{]/.test(text[from] ?? '')) return endOfBrackets(text, from)
     return endFrom(/[\w.+-]+(?=\s*[,}\]])|[^\r\n]*/y, text, from)
   },
+}
+/** A line of a request as a text in JSON. */
+const quotedLine: Form = {
+  names: /(?<=["'])([a-z][\w.-]*)[ \t]*:[ \t]*/gi,
+  endOf(text, from, { index }) {
+    const escapes = /\\{0,16}$/.exec(text.slice(Math.max(0, index - 17), index - 1))![0]
+    return endOfQuoted(text, from, escapes + text[index - 1]!)
+  },
+}
+
+/** `quote` as it stood at the begin of the text: behind backslashes in JSON within JSON. */
+function endOfQuoted(text: string, from: number, quote: string): number {
+  if (quote === '"') return endFrom(/(?:[^"\\]|\\.)*/sy, text, from)
+  if (quote === "'") return endFrom(/(?:[^'\\]|\\.)*/sy, text, from)
+  const escapes = quote.length - 1
+  if (escapes > 15) return endFrom(restOfLine, text, from)
+  return indexFrom(new RegExp(`(?<!\\\\)\\\\{${escapes}}${quote.at(-1)!}`, 'g'), text, from)
+}
+
+/** Of an object or a list; the end of the text where it was cut. */
+function endOfBrackets(text: string, from: number): number {
+  let open = 0
+  const signs = /"(?:[^"\\]|\\.)*"?|[[\]{}]/gs
+  signs.lastIndex = from
+  for (let found = signs.exec(text); found !== null; found = signs.exec(text)) {
+    if (/^[[{]/.test(found[0])) open++
+    else if (/^[\]}]/.test(found[0]) && --open === 0) return signs.lastIndex
+  }
+  return text.length
 }
 
 /** Of URLs in a text, also of encoded ones. */
@@ -118,7 +144,10 @@ export function hideInText(
   let clean = names.body ? withoutBody(text) : text
   if (isPlain) clean = hideValues(clean, headerAnywhere, names.header, copies)
   else if (clean.includes(':')) clean = hideValues(clean, headerLine, names.header, copies)
-  if (/["']/.test(clean)) clean = hideValues(clean, quotedName, names.header, copies)
+  if (/["']/.test(clean)) {
+    clean = hideValues(clean, quotedName, names.header, copies)
+    clean = hideValues(clean, quotedLine, names.header, copies)
+  }
   clean = hideParameters(clean, parameterInText, names, copies)
   return mayHaveUser(clean) ? clean.replace(userInfo, redacted) : clean
 }
