@@ -109,8 +109,8 @@ const quotedLine: Form = {
 
 /** `quote` as it stood at the begin of the text: behind backslashes in JSON within JSON. */
 function endOfQuoted(text: string, from: number, quote: string): number {
-  if (quote === '"') return endFrom(/(?:[^"\\]|\\.)*/sy, text, from)
-  if (quote === "'") return endFrom(/(?:[^'\\]|\\.)*/sy, text, from)
+  if (quote === '"') return endFrom(/[^"\\]*(?:\\.[^"\\]*)*/sy, text, from)
+  if (quote === "'") return endFrom(/[^'\\]*(?:\\.[^'\\]*)*/sy, text, from)
   const escapes = quote.length - 1
   if (escapes > 15) return endFrom(restOfLine, text, from)
   return indexFrom(new RegExp(`(?<!\\\\)\\\\{${escapes}}${quote.at(-1)!}`, 'g'), text, from)
@@ -119,7 +119,7 @@ function endOfQuoted(text: string, from: number, quote: string): number {
 /** Of an object or a list; the end of the text where it was cut. */
 function endOfBrackets(text: string, from: number): number {
   let open = 0
-  const signs = /"(?:[^"\\]|\\.)*"?|[[\]{}]/gs
+  const signs = /"[^"\\]*(?:\\.[^"\\]*)*"?|[[\]{}]/gs
   signs.lastIndex = from
   for (let found = signs.exec(text); found !== null; found = signs.exec(text)) {
     if (/^[[{]/.test(found[0])) open++
