@@ -75,9 +75,9 @@ const memberInUrl: Form = {
   endOf: (text, from) => indexFrom(/(?<!\\|%5c)(?:"|%22)|[&#]/gi, text, from),
 }
 
-/** To the end of its line, and of the lines that continue it. */
-const restOfLine = /[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*/y
-const endOfHeader: Form['endOf'] = (text, from) => endFrom(restOfLine, text, from)
+/** Of its line, and of the lines that continue it. */
+const lineEnd = /\r?\n(?![ \t])|\r(?!\n)/g
+const endOfHeader: Form['endOf'] = (text, from) => indexFrom(lineEnd, text, from)
 
 /** A line of a request, or of a text inside JSON that was cut, with escaped line breaks. */
 const headerLine: Form = {
@@ -112,7 +112,7 @@ function endOfQuoted(text: string, from: number, quote: string): number {
   if (quote === '"') return endFrom(/[^"\\]*(?:\\.[^"\\]*)*/sy, text, from)
   if (quote === "'") return endFrom(/[^'\\]*(?:\\.[^'\\]*)*/sy, text, from)
   const escapes = quote.length - 1
-  if (escapes > 15) return endFrom(restOfLine, text, from)
+  if (escapes > 15) return indexFrom(lineEnd, text, from)
   return indexFrom(new RegExp(`(?<!\\\\)\\\\{${escapes}}${quote.at(-1)!}`, 'g'), text, from)
 }
 
