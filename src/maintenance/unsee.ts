@@ -159,14 +159,16 @@ function withSizes(
   parts: readonly PartReport[],
 ): Partial<Checkpoint> {
   const changed = parts.filter(({ problem }) => problem === 'changed')
-  const sizes = changed.map(({ object, foundBytes }) => [object, foundBytes] as const)
+  const sizes = changed.flatMap(({ object, foundBytes }) =>
+    object === undefined || foundBytes === undefined ? [] : [[object, foundBytes] as const],
+  )
   const more = changed.reduce(
     (sum, { expectedBytes = 0, foundBytes = 0 }) => sum + foundBytes - expectedBytes,
     0,
   )
   return {
     ...(objects && { objects: { ...objects, bytes: objects.bytes + more } }),
-    resizedObjects: { ...resizedObjects, ...Object.fromEntries(sizes) },
+    resizedObjects: { ...resizedObjects, ...Object.fromEntries<number>(sizes) },
   }
 }
 

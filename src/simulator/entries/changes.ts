@@ -41,7 +41,7 @@ export const entryChanges = {
   'poor-ids': (entry, dice) => ({ ...entry, logId: ['', 'the-same', entry.logId][dice % 3]! }),
   'listed-labels': ({ labels, ...entry }) => ({
     ...entry,
-    labels: Object.entries(labels).map(([Key, Value]) => ({ Key, Value })),
+    labels: Object.entries<string>({ ...labels }).map(([Key, Value]) => ({ Key, Value })),
   }),
   'renamed-logs': (entry) =>
     inLog(entry, (log) =>
