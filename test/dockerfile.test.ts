@@ -48,7 +48,7 @@ test.each([
   [
     'its settings',
     routesOf(saidLast('ENV')),
-    { NODE_ENV: 'production', MALLOC_ARENA_MAX: '1', SHIELDLOG_SERVER_HOST: '0.0.0.0' },
+    { NODE_ENV: 'production', MALLOC_ARENA_MAX: '1', SHIELDLOG_SERVER_HOST: '::' },
   ],
 ])('the image says %s', (_, said, expected) => {
   expect(said).toEqual(expected)
