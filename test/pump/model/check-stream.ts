@@ -1,7 +1,7 @@
 import { hasShipped, type Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { caughtUpOf } from '../../../src/domain/plan/lag.ts'
 import { isShrunkenAgain } from '../../../src/domain/scan/progress.ts'
-import { startOf } from '../../../src/domain/day.ts'
+import { dayMs, endOf, startOf } from '../../../src/domain/day.ts'
 import { minuteOf, unpackFingerprints } from '../../../src/domain/event/seen.ts'
 import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
@@ -85,7 +85,11 @@ export async function checkStream(run: Run, stream: Stream, fullBefore: number |
   const full = checkpoint.lastFull
   if (full !== undefined && full.beganAtMs !== fullBefore) {
     const missing = missingOf(run, stream, shipped, full.beganAtMs)
-    const isNoticed = isHidden(run, stream, known, full.beganAtMs)
+    // Of a day that was read to its end, the API need not list what is older than the readable days.
+    const isRead = fullBefore !== undefined && fullBefore >= endOf(stream.day)
+    const sinceMs = isRead ? full.beganAtMs - (run.policy.readableDays - 1) * dayMs : -Infinity
+    const due = known.filter(({ timeMs = Infinity }) => timeMs >= sinceMs)
+    const isNoticed = isHidden(run, stream, due, full.beganAtMs)
     const unexcused = missing.filter((entry) => isNoticed || !excuse(run, stream, entry, full.beganAtMs))
     if (unexcused.length > 0 && !areDatesWrong(run))
       throw new Error(`${streamKey(stream)}: a complete full scan missed ${unexcused.length}`)
@@ -97,6 +101,7 @@ export async function checkStream(run: Run, stream: Stream, fullBefore: number |
 /** An event of which the stream knows, by the name of its entry. */
 export interface Known {
   readonly line: string
+  readonly timeMs: number | undefined
   readonly sinceMs: number
 }
 
@@ -111,7 +116,8 @@ async function noteKnown(run: Run, stream: Stream): Promise<readonly Known[]> {
   const known = world.inOrder(entries).flatMap((entry) => {
     const identity = identityOf(entry)
     const line = lineOf(identity)
-    return held.has(fingerprintOf(identity)) ? { line, sinceMs: before.get(line) ?? world.now() } : []
+    if (!held.has(fingerprintOf(identity))) return []
+    return { line, timeMs: entry.timeMs, sinceMs: before.get(line) ?? world.now() }
   })
   knownOf.set(streamKey(stream), known)
   return known
