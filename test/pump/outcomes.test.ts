@@ -233,8 +233,10 @@ test.each<[what: string, instead: Instead, fails: string | undefined, holds: obj
 })
 
 describe('a day from files', () => {
-  /** Ships the events as a day from files. */
-  function shipFiles(stage: Stage, sink = stage.plainSink, request = 'r') {
+  /** Ships the events as a day from files, days after polls have read it for the last time. */
+  async function shipFiles(stage: Stage, sink = stage.plainSink, request = 'r') {
+    await stage.clock.advance(10 * 24 * 3_600_000)
+    stage.apiClock.learn('default', 0, {})
     async function* read() {
       yield { part: 'p', from: 1, bytes: 10, lines: events }
     }
