@@ -73,7 +73,7 @@ function greeting(simulator: Simulator, events: string, seconds: number): string
     `API      ${simulator.url}, simulated, with zones ${named}`,
     `         three days of events, and ${perSecond} new ones a second in each zone`,
     `events   ${events}`,
-    `watch    tail -F ${events}/zone=${zoneIds[0]}/day=${today}/*.ndjson`,
+    `watch    tail -F ${events}/shield_zone=${zoneIds[0]}/day=${today}/*.ndjson`,
     `ends     ${seconds < Infinity ? `after ${seconds} seconds, or ` : ''}with Ctrl-C`,
     '',
   ]
@@ -89,7 +89,7 @@ function showSample(events: string): (internalEvent: InternalEvent, say: (line: 
     if (isShown || name !== 'LoadCommitted' || internalEvent.delivered === 0) return
     isShown = true
     const { zone, day } = internalEvent.stream
-    const [part = ''] = globSync(join(events, `zone=${zone}/day=${day}/*.ndjson`))
+    const [part = ''] = globSync(join(events, `shield_zone=${zone}/day=${day}/*.ndjson`))
     const [line = ''] = readFileSync(part, 'utf8').split('\n', 1)
     const { labels: _, log: __, ...shown } = JSON.parse(line) as Record<string, unknown>
     say('the first event in the file, without labels and log:')
@@ -101,8 +101,8 @@ function showSample(events: string): (internalEvent: InternalEvent, say: (line: 
 
 /** Compares every line below the path with all entries of the simulator, in words. */
 export function compareWithApi(path: string, simulator: Simulator): string {
-  const keys = globSync('zone=*/day=*/*.ndjson', { cwd: path }).flatMap((part) => {
-    const [, zone = '', day = ''] = /zone=(\d+)\Wday=([\d-]+)/.exec(part) ?? []
+  const keys = globSync('shield_zone=*/day=*/*.ndjson', { cwd: path }).flatMap((part) => {
+    const [, zone = '', day = ''] = /shield_zone=(\d+)\Wday=([\d-]+)/.exec(part) ?? []
     const lines = readFileSync(join(path, part), 'utf8').split('\n').slice(0, -1)
     return lines.map((line) => `${zone} ${day} ${(JSON.parse(line) as { readonly id: string }).id}`)
   })

@@ -16,7 +16,7 @@ test('moves everything of a sink, which continues under its new name without dup
   })
   await execute('run', '--once')
   // What a killed process leaves behind: a torn delivery, and a part that was never committed.
-  const parts = join(folder, 'events', 'zone=101', `day=${today}`)
+  const parts = join(folder, 'events', 'shield_zone=101', `day=${today}`)
   const part = readdirSync(parts)[0]!
   cpSync(join(parts, part), join(parts, part.replace(/^0001/, '0002')))
   appendFileSync(join(parts, part), '{"v":1,"id":"torn"}\n{"v":1,"id":"to')

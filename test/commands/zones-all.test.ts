@@ -19,7 +19,9 @@ test('commands use the zones that the API lists, run --once those of the last li
   expect(none.code).toBe(1)
   simulator.heal()
   expect(await run('run', '--once')).toMatchObject({ code: 0 })
-  expect(readdirSync(join(folder, 'events')).filter((name) => name.startsWith('zone'))).toHaveLength(2)
+  expect(readdirSync(join(folder, 'events')).filter((name) => name.startsWith('shield_zone='))).toHaveLength(
+    2,
+  )
   expect((await execute('status')).stdout).toMatch(/^101 +archive[^]*^102 +archive/m)
   expect(await execute('audit', '--zone', '101', '--day', 'today')).toMatchObject({ code: 0 })
   expect((await run('fetch', '--zone', '102', '--day', 'today')).stdout.split('\n')).toHaveLength(3)

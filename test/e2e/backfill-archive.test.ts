@@ -79,14 +79,14 @@ describe('from the parts of a file sink', () => {
     const [compressed, plain] = parts.map((part) => join(place.events, part)) as [string, string]
     const bytes = readFileSync(compressed)
     writeFileSync(compressed, bytes.subarray(0, bytes.length / 2))
-    symlinkSync(plain, join(place.events, `zone=101/day=${days[0]}/zzz.ndjson`))
+    symlinkSync(plain, join(place.events, `shield_zone=101/day=${days[0]}/zzz.ndjson`))
     const last = join(
       place.events,
-      parts.findLast((part) => part.startsWith(`zone=101/day=${days[1]}`))!,
+      parts.findLast((part) => part.startsWith(`shield_zone=101/day=${days[1]}`))!,
     )
     const strange = 'no event\n{"v":1,"id":"x","zone":{"id":999},"labels":{},"log":{}}\n{"v":1'
     appendFileSync(last, strange)
-    rmSync(join(place.events, `zone=102/day=${days[1]}`), { recursive: true })
+    rmSync(join(place.events, `shield_zone=102/day=${days[1]}`), { recursive: true })
     const ended = await ship('--sink', 'copy')
     expect(ended.code).toBe(1)
     expect(ended.stderr).toContain(', 1 damaged part\n')

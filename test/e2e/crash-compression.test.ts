@@ -27,7 +27,7 @@ test('killed within a compression: each event once, and no temporary files', asy
   const days = readableDays()
   const rotate = { maxBytes: 2_000 }
   place.configure({ sinks: [{ name: 'archive', type: 'file', path: events, rotate, compress: 'gzip' }] })
-  const files = () => globSync(['zone=*/day=*/{*,.*}', '.shieldlog/*.unfinished*'], { cwd: events })
+  const files = () => globSync(['shield_zone=*/day=*/{*,.*}', '.shieldlog/*.unfinished*'], { cwd: events })
   const expectEachOnce = (after: string) => {
     const whole = keysOf(simulator, [zone], days).length
     expect(compareFiles(events, simulator, [zone], days), after).toEqual(exactly(whole))

@@ -26,7 +26,7 @@ test('killed within the removal of days: none is missing, none goes without a ma
   place.configure({ sinks: [archive] })
   const shipped = place.entry(['--once', ...clockArguments(past)])
   expect(await shipped.exited, shipped.stderr()).toEqual({ code: 0, signal: null })
-  const files = (day: Day) => globSync(`zone=*/day=${day}/*`, { cwd: place.events })
+  const files = (day: Day) => globSync(`shield_zone=*/day=${day}/*`, { cwd: place.events })
   const days = readableDays().map((day) => shiftDay(day, -agoDays))
   const before = new Map(days.map((day) => [day, files(day).length]))
   expect(Math.min(...before.values())).toBeGreaterThan(2)

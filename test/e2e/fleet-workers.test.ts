@@ -33,7 +33,7 @@ function othersSince({ place }: Fleet, name: string, sinceMs: number): ReadonlyS
 
 /** Lengths of the parts of these streams. */
 function lengthsOf({ place: { events } }: Fleet, streams: readonly string[]): ReadonlyMap<string, number> {
-  const folders = streams.map((stream) => `zone=${stream.replace('/', '/day=')}/`)
+  const folders = streams.map((stream) => `shield_zone=${stream.replace('/', '/day=')}/`)
   const parts = partsBelow(events).filter((part) => folders.some((folder) => part.startsWith(folder)))
   return new Map(parts.map((part) => [part, statSync(join(events, part)).size]))
 }

@@ -79,7 +79,7 @@ const vandals: readonly Vandal[] = [
     harm(_, part) {
       const { length } = readFileSync(part)
       rmSync(part)
-      const id = Number(/zone=(\d+)/.exec(part)?.[1])
+      const id = Number(/shield_zone=(\d+)/.exec(part)?.[1])
       writeFileSync(part, `${JSON.stringify({ zone: { id }, id: 'x'.repeat(length - 31) })}\n`)
     },
     left: 0,
@@ -93,7 +93,9 @@ test('under a running process, each in a zone of its own: new events are written
   const { simulator, events } = place
   const child = place.start(['run'])
   await caughtUp(place, child, { of: zones, days: [today] })
-  const parts = new Map(partsBelow(events).map((part) => [/zone=(\d+)/.exec(part)?.[1], join(events, part)]))
+  const parts = new Map(
+    partsBelow(events).map((part) => [/shield_zone=(\d+)/.exec(part)?.[1], join(events, part)]),
+  )
   for (const [index, { harm }] of vandals.entries()) {
     const part = parts.get(String(zones[index]))!
     harm(dirname(part), part)

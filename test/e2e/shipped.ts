@@ -29,7 +29,7 @@ export function linesBelow(
   return partsBelow(path).flatMap((listed) => {
     // It may have been compressed since the listing.
     const part = existsSync(join(path, listed)) ? listed : `${listed}.gz`
-    const [, zone, day] = /zone=(\d+)\/day=([\d-]+)\//.exec(part) ?? []
+    const [, zone, day] = /shield_zone=(\d+)\/day=([\d-]+)\//.exec(part) ?? []
     const text = textOf(join(path, part))
     if (underWay === 'at rest' && text !== '' && !text.endsWith('\n'))
       throw new Error(`${part} ends within a line`)
@@ -51,7 +51,7 @@ export function textOf(part: string): string {
 
 export function partsBelow(path: string): string[] {
   if (!existsSync(path)) return []
-  const all = globSync('zone=*/day=*/*.ndjson*', { cwd: path }).sort()
+  const all = globSync('shield_zone=*/day=*/*.ndjson*', { cwd: path }).sort()
   return all.filter((part) => !(part.endsWith('.ndjson') && all.includes(`${part}.gz`)))
 }
 

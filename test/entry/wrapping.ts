@@ -186,7 +186,7 @@ function wrapReplacement(pass: Passing): void {
 
 /** Parts count from 1 in every stream. */
 function partNumber(path: PathLike): number | undefined {
-  const number = /\/zone=\d+\/day=[\d-]+\/(\d+)-[^/]*\.ndjson$/.exec(String(path))?.[1]
+  const number = /\/shield_zone=\d+\/day=[\d-]+\/(\d+)-[^/]*\.ndjson$/.exec(String(path))?.[1]
   return number === undefined ? undefined : Number(number)
 }
 

@@ -43,7 +43,10 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
 
   test('takes keys of any form, gives objects and metadata back, and lists them', async () => {
     const { client } = bucketClient(bucketSink(url, await freshBucket()))
-    const keys = ['shield/zone=1/day=2026-11-23/a-000001.ndjson.gz', "shield/zone=1/b +%é(1)!*'~@"]
+    const keys = [
+      'shield/shield_zone=1/day=2026-11-23/a-000001.ndjson.gz',
+      "shield/shield_zone=1/b +%é(1)!*'~@",
+    ]
     for (const key of keys) {
       expect(await client.create(key, Buffer.from(key), kind, never)).toBe('created')
       expect(await client.head(key, never)).toEqual({
@@ -105,7 +108,7 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
     const { client } = bucketClient(sink)
     const place = await placeFor(sink)
     await place.once()
-    const first = (await keysIn(client)).find((key) => key.startsWith('shield/zone='))
+    const first = (await keysIn(client)).find((key) => key.startsWith('shield/shield_zone='))
     await client.remove(first!, never)
     const audited = await place.ended(['audit', '--deep'])
     expect(audited.code, audited.stdout + audited.stderr).toBe(1)

@@ -5,7 +5,7 @@ import { endOf, startOf } from '../../src/domain/day.ts'
 import { at, buildCheckpoint, stream } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, type Stage } from './stage.ts'
 
-const copy = '/events/.shieldlog/aside/zone=1.from-0'
+const copy = '/events/.shieldlog/aside/shield_zone=1.from-0'
 
 /** A stage whose sink is about to cut lines, if it is told that their day can no longer be read. */
 async function cutting(): Promise<Stage> {

@@ -37,7 +37,7 @@ export const FileSinkConfig = z
     name: name('Name of the sink; a new name begins with new checkpoints').default('file'),
     format: format(),
     ...onAnySink,
-    path: path('Folder of the files zone=<id>/day=<day>/<part>.ndjson'),
+    path: path('Folder of the files shield_zone=<id>/day=<day>/<part>.ndjson'),
     mode: mode('Permissions of new files', 0o600).prefault('0600'),
     dirMode: mode('Permissions of new folders', 0o700).prefault('0700'),
     rotate: Rotation,

@@ -38,11 +38,12 @@ export function parsePartName(file: string): PartName | undefined {
 }
 
 /**
- * Where the parts of a zone's day are, below the sink's path: `zone=<id>/day=<YYYY-MM-DD>`. The only mapping from a
+ * Where the parts of a zone's day are, below the sink's path: `shield_zone=<id>/day=<YYYY-MM-DD>`. The only mapping from a
  * stream to a path. Throws Failure (refuse) for an invalid zone or day: a bug.
  */
 export function placeOf({ zone, day }: { readonly zone: number; readonly day: string }): string {
-  if (Number.isSafeInteger(zone) && zone >= 0 && parseDay(day) !== undefined) return `zone=${zone}/day=${day}`
+  if (Number.isSafeInteger(zone) && zone >= 0 && parseDay(day) !== undefined)
+    return `shield_zone=${zone}/day=${day}`
   throw new Failure(
     'refuse',
     'unwritable',
@@ -207,7 +208,7 @@ export async function* readArchive(path: string, place: Place): Pieces {
 }
 
 /** Of a copy that `reconcile` keeps of what it cuts. */
-const copyName = /^zone=\d+\.day=\d{4}-\d\d-\d\d\..+\.from-\d+$/
+const copyName = /^shield_zone=\d+\.day=\d{4}-\d\d-\d\d\..+\.from-\d+$/
 
 /** How the names of the copies of a place begin. */
 export function copyPrefix(place: string): string {

@@ -67,7 +67,7 @@ async function writersBelow(path: string, { store, names }: PartsOwner, isOther 
 /** Days with parts of these writers. Only in folders of zones and days: others, such as `lost+found`, may be closed. */
 async function* daysBelow(path: string, writers: Owners) {
   if (writers.size === 0) return
-  for (const [zoneFolder, zone] of await foldersIn(path, /^zone=(0|[1-9]\d*)$/))
+  for (const [zoneFolder, zone] of await foldersIn(path, /^shield_zone=(0|[1-9]\d*)$/))
     for (const [dayFolder, text = ''] of await foldersIn(join(path, zoneFolder), /^day=(.*)$/)) {
       const day = parseDay(text)
       const parts = await partsIn(join(path, zoneFolder, dayFolder), writers)

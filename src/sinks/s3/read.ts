@@ -28,7 +28,7 @@ const pattern = /^(.+?)-(\d{6,12})(?:-[\da-f]{16})?\.ndjson\.(?:gz|zst)$/
 const lines = /\.ndjson(?:\.gz|\.zst)?$/
 
 async function objectsOf({ bucket, prefix }: Lake, { zone, day }: Place, signal: AbortSignal) {
-  const folder = `${prefix}zone=${zone}/day=${day}/`
+  const folder = `${prefix}shield_zone=${zone}/day=${day}/`
   const objects: (ObjectInBucket & { readonly key: string; readonly bytes: number })[] = []
   for await (const { key, bytes } of bucket.list(folder, signal)) {
     const name = key.slice(folder.length)

@@ -89,7 +89,7 @@ function createDeliver(
   { zone, day }: Stream,
   objects: NumberedObjects | undefined,
 ) {
-  const folder = `zone=${zone}/day=${day}/`
+  const folder = `shield_zone=${zone}/day=${day}/`
   /** An earlier try may have written the next object. Else a conditional write tells; without one, a try that failed. */
   let looksFirst = true
   /** Of all objects of the stream, once it is known. */

@@ -36,7 +36,7 @@ async function daemonFor(
       existsSync(events)
         ? readdirSync(events)
             .filter((name) => existsSync(join(events, name, `day=${dayOf(Date.now())}`)))
-            .map((name) => Number(name.replace('zone=', '')))
+            .map((name) => Number(name.replace('shield_zone=', '')))
             .toSorted((a, b) => a - b)
         : [],
     reload: (zones: unknown) => daemon.reload(() => loadedWith({ zones })),

@@ -102,7 +102,7 @@ test('of one state: events that are not delivered yet are no difference, extra o
   expect(repaired.code).toBe(1)
 
   workshop.configure({ api: { baseUrl: workshop.simulator.url, accessKey } })
-  const folder = join(workshop.folder, 'events', 'zone=101', `day=${yesterday}`)
+  const folder = join(workshop.folder, 'events', 'shield_zone=101', `day=${yesterday}`)
   const part = readdirSync(folder)[0]!
   truncateSync(join(folder, part), statSync(join(folder, part)).size - 10)
   const short = await audit(yesterday)

@@ -37,7 +37,7 @@ async function deep(shop: Shop, ...more: string[]) {
   return { ...ended, report, file: report.files?.[0] as FileAudit }
 }
 
-const folderOf = ({ folder }: Shop) => join(folder, 'events', 'zone=101', `day=${yesterday}`)
+const folderOf = ({ folder }: Shop) => join(folder, 'events', 'shield_zone=101', `day=${yesterday}`)
 const pathOf = (shop: Shop) => join(folderOf(shop), readdirSync(folderOf(shop)).sort()[0]!)
 const linesOf = (path: string) => readFileSync(path, 'utf8').split('\n').slice(0, -1)
 /** The same length: the store would notice another one. */
@@ -259,7 +259,7 @@ test('counts lines of parts that another sink or another state wrote, and differ
   shop.configure({ api, sinks: [{ name: 'archive', type: 'file', path }, ...elsewhere] })
   expect((await shop.execute('run', '--once')).code).toBe(0)
   cpSync(join(`${path}-2`, '.shieldlog'), join(path, '.shieldlog'), { recursive: true })
-  cpSync(join(`${path}-2`, 'zone=101', `day=${yesterday}`), folderOf(shop), { recursive: true })
+  cpSync(join(`${path}-2`, 'shield_zone=101', `day=${yesterday}`), folderOf(shop), { recursive: true })
   writeFileSync(join(folderOf(shop), 'notes.ndjson'), 'one\ntwo\nthree')
   const html = join(shop.folder, 'audit.html')
   const again = await deep(shop, '--sink', 'archive', '--report', html)

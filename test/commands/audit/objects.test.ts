@@ -17,7 +17,7 @@ async function shipped(more: { readonly guarantee?: string } = {}) {
   const shop = await openWorkshopWithApi(options, { zones: [101], sinks: [lake] })
   const run = await shop.execute('run', '--once')
   expect(run.code, run.stderr).toBe(0)
-  const folder = `zone=101/day=${yesterday}/`
+  const folder = `shield_zone=101/day=${yesterday}/`
   const keys = () => [...fake.objects.keys()].filter((key) => key.startsWith(folder)).sort()
   expect(keys().length).toBeGreaterThan(2)
   const linesOf = (key: string) => gunzipSync(fake.objects.get(key)!.body).toString().trimEnd().split('\n')
@@ -141,7 +141,7 @@ test('objects serve as a source: backfill ships their events to another sink, to
   expect(ended.code, ended.stderr).toBe(0)
   expect(ended.stdout).toMatch(/^150 events shipped, 0 already there, in /)
   const lines = [...copy.objects].flatMap(([key, { body }]) =>
-    key.startsWith('zone=') ? gunzipSync(body).toString().trimEnd().split('\n') : [],
+    key.startsWith('shield_zone=') ? gunzipSync(body).toString().trimEnd().split('\n') : [],
   )
   expect(lines.map((line) => (JSON.parse(line) as { id: string }).id).toSorted()).toEqual(wanted)
 
@@ -152,7 +152,7 @@ test('objects serve as a source: backfill ships their events to another sink, to
 
 test.each([
   ['s3:ListBucket', ''],
-  ['s3:GetObject', 'zone='],
+  ['s3:GetObject', 'shield_zone='],
 ])('without %s nothing is compared, and the right is named', async (right, prefix) => {
   const { fake, shop } = await shipped()
   fake.fault = ({ method, key }) =>

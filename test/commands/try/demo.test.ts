@@ -38,7 +38,7 @@ test('counts events that are twice in the files, missing, or newer', async () =>
   const today = dayOf(Date.now())
   const simulator = await startSimulator({ zones: [101, 102], days: 3 })
   onTestFinished(() => simulator.close())
-  const folder = join(path, 'zone=101', `day=${today}`)
+  const folder = join(path, 'shield_zone=101', `day=${today}`)
   mkdirSync(folder, { recursive: true })
   const lines = simulator.entries(101, today).map(({ logId }) => JSON.stringify({ id: logId, zone: 101 }))
   lines.splice(1, 1)

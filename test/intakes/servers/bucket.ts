@@ -75,7 +75,7 @@ export async function keysIn(client: S3Bucket): Promise<string[]> {
 /** How many objects readers find. */
 export async function objectsIn(client: S3Bucket): Promise<number> {
   let objects = 0
-  for await (const _ of client.list('shield/zone=', never)) objects++
+  for await (const _ of client.list('shield/shield_zone=', never)) objects++
   return objects
 }
 
@@ -83,7 +83,7 @@ export async function objectsIn(client: S3Bucket): Promise<number> {
 export async function eventsIn(client: S3Bucket): Promise<InBucket> {
   const ids: string[] = []
   let objects = 0
-  for await (const { key } of client.list('shield/zone=', never)) {
+  for await (const { key } of client.list('shield/shield_zone=', never)) {
     objects++
     const lines = gunzipSync((await client.get(key, never))!)
       .toString()

@@ -166,11 +166,11 @@ describe('lines that a killed process leaves behind after the first turn', () =>
     const { reconciler, store, stream, path, told, areCut } = await setUpLeft()
     const other = { ...stream, zone: 5 }
     await commitOnce(store, other)
-    symlinkSync(temporaryFolder(), join(path, 'zone=5'))
+    symlinkSync(temporaryFolder(), join(path, 'shield_zone=5'))
     reconciler.allAgain()
     // Not thrown: the housekeeping that follows must not wait for somebody to remove the link.
     expect(await areCut()).toBe(true)
-    const message = expect.stringContaining('zone=5 is a symbolic link') as string
+    const message = expect.stringContaining('shield_zone=5 is a symbolic link') as string
     const error = { code: 'unwritable', message }
     expect(told.at(-1)).toMatchObject({ name: 'UpkeepFailed', task: 'reconciliation', error })
   })

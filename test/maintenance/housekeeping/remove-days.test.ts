@@ -46,7 +46,7 @@ async function setUp(retention: { days: number | null; maxBytes: number | null }
     }),
     sinks: new Map([['archive', sink]]),
   })
-  const folderOf = ({ zone, day }: Stream) => `${bench.path}/zone=${zone}/day=${day}`
+  const folderOf = ({ zone, day }: Stream) => `${bench.path}/shield_zone=${zone}/day=${day}`
   return {
     store,
     clock,

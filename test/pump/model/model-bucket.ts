@@ -52,7 +52,7 @@ export class ModelBucket {
   /** The lines of the objects of a stream, by number. */
   linesOf({ zone, day }: Stream): readonly (readonly string[])[] {
     this.#arrive()
-    return this.#lines.get(`zone=${zone}/day=${day}`) ?? []
+    return this.#lines.get(`shield_zone=${zone}/day=${day}`) ?? []
   }
 
   /** Throws where a number is missing, or a line stands in two objects. */

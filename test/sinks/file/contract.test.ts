@@ -18,12 +18,16 @@ sinkContract('file', { isTransactional: true, canFail: true, canHang: true }, as
   return {
     sink: bench.sink({}, { openFile }),
     async received() {
-      const zones = (await readdir(bench.path).catch(() => [])).filter((name) => name.startsWith('zone='))
-      return (await Promise.all(zones.map((zone) => bench.ids(Number(zone.slice(5)))))).flat()
+      const zones = (await readdir(bench.path).catch(() => [])).filter((name) =>
+        name.startsWith('shield_zone='),
+      )
+      return (
+        await Promise.all(zones.map((zone) => bench.ids(Number(zone.replace('shield_zone=', '')))))
+      ).flat()
     },
     /** A link where the zone's folder belongs. */
     async fail() {
-      const zone = join(bench.path, 'zone=101')
+      const zone = join(bench.path, 'shield_zone=101')
       await mkdir(bench.path, { recursive: true })
       await symlink('/tmp', zone)
       return () => rm(zone)

@@ -83,7 +83,7 @@ describe('parts', () => {
     await ledger.ship(sink, buildEvents(1))
     const own = { store: ledger.storeId, names: ['files'] }
     expect(await otherSinkOn(bench.path, own)).toBe('archive')
-    await rename(join(bench.path, 'zone=101'), join(bench.path, 'moved-away'))
+    await rename(join(bench.path, 'shield_zone=101'), join(bench.path, 'moved-away'))
     expect(await otherSinkOn(bench.path, own)).toBeUndefined()
   })
 
@@ -126,7 +126,7 @@ describe('parts', () => {
 
   it.each([
     ['the day', () => bench.folder()],
-    ['the zone', () => join(bench.path, 'zone=101')],
+    ['the zone', () => join(bench.path, 'shield_zone=101')],
     ['its own folder', () => join(bench.path, '.shieldlog')],
     ['what was cut', () => join(bench.path, '.shieldlog', 'aside')],
   ])('refuses a link at the place of %s', async (_what, pathOf) => {
@@ -375,7 +375,7 @@ describe('reconciliation', () => {
     await leave('{"id":"b-0"}\n')
     const [known] = ledger.committed.values()
     const { zone, day } = ledger.stream
-    const copy = `zone=${zone}.day=${day}.${known!.part}.from-${known!.bytes}`
+    const copy = `shield_zone=${zone}.day=${day}.${known!.part}.from-${known!.bytes}`
     const inTheWay = join(asideFolder(), `${copy}.unfinished`)
     await mkdir(inTheWay, { recursive: true })
     await expect(ledger.open(sink, false)).rejects.toMatchObject({ code: 'unwritable' })

@@ -30,9 +30,9 @@ it('lists the days of its own store and of its names, with their sizes', async (
   const ledgers = [await ship(2), await ship(3, { zone: 102 })]
   await ship(4, { store: 'store-2' })
   await ship(5, { name: 'former' })
-  writeFileSync(join(bench.path, 'zone=101', 'notes'), '')
-  symlinkSync(bench.folder(101, 2), join(bench.path, 'zone=101', 'day=2025-11-01'))
-  renameSync(join(bench.path, 'zone=102'), join(bench.path, 'zone=0102'))
+  writeFileSync(join(bench.path, 'shield_zone=101', 'notes'), '')
+  symlinkSync(bench.folder(101, 2), join(bench.path, 'shield_zone=101', 'day=2025-11-01'))
+  renameSync(join(bench.path, 'shield_zone=102'), join(bench.path, 'shield_zone=0102'))
   const stored = await setUp().stored(own, never())
   const sizes = ledgers[0]!.known().committed.map(({ bytes }) => bytes)
   expect(stored).toEqual([{ zone: 101, day: ledgers[0]!.stream.day, bytes: sizes[0] }])
@@ -51,7 +51,7 @@ it('removes all parts of a day after the mark, and leaves those of another store
   const kept = setUp()
   expect(await kept.remove(stream, own, mark, never())).toBeGreaterThan(1)
   expect(found).toEqual([[part, `${part}.gz`]])
-  expect(readdirSync(join(bench.path, 'zone=101'))).toEqual([])
+  expect(readdirSync(join(bench.path, 'shield_zone=101'))).toEqual([])
   expect(await kept.remove(stream, own, mark, never())).toBe(0)
   expect(found).toHaveLength(1)
 

@@ -18,7 +18,8 @@ export async function createWorkbench(parent = tmpdir()) {
   const happened: InternalEvent[] = []
   const sinks: TransactionalSink[] = []
   const stream = (zone: number, daysAgo: number) => streamOf({ name: 'archive' }, zone, daysAgo)
-  const folder = (zone = 101, daysAgo = 0) => join(path, `zone=${zone}`, `day=${stream(zone, daysAgo).day}`)
+  const folder = (zone = 101, daysAgo = 0) =>
+    join(path, `shield_zone=${zone}`, `day=${stream(zone, daysAgo).day}`)
   const closeAll = () => Promise.all(sinks.map((sink) => sink.close()))
   return {
     path,
@@ -57,7 +58,7 @@ export async function createWorkbench(parent = tmpdir()) {
     async openFiles() {
       const links = await readdir('/proc/self/fd')
       const targets = await Promise.all(links.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
-      return targets.filter((target) => target.includes(`${path}/zone=`)).length
+      return targets.filter((target) => target.includes(`${path}/shield_zone=`)).length
     },
     closeAll,
     async dispose() {

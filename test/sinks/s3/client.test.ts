@@ -37,10 +37,10 @@ function faults(fake: FakeBucket, ...given: Fault[]): void {
 test('writes, looks at, reads, lists and removes an object, whatever its key', async () => {
   const { fake, client, internalEvents } = await place()
   const keys = [
-    "shield/zone=1/a +b%é(1)!*'~@.txt",
-    'shield/zone=1/b',
-    'shield/zone=1/c',
-    'shield/zone=2/&<d>',
+    "shield/shield_zone=1/a +b%é(1)!*'~@.txt",
+    'shield/shield_zone=1/b',
+    'shield/shield_zone=1/c',
+    'shield/shield_zone=2/&<d>',
   ]
   for (const key of keys) expect(await client.create(key, Buffer.from(key), kind, never)).toBe('created')
   expect(await client.create(keys[0]!, Buffer.from('second'), kind, never)).toBe('exists')

@@ -72,7 +72,7 @@ describe('an object', () => {
       const { sink, ledger, keys, lines, objects } = createWorld({ compress })
       await ledger.ship(sink, numbered(0, 2))
       await ledger.ship(sink, numbered(2, 3))
-      const folder = 'waf/zone=101/day=2025-11-20/store-1'
+      const folder = 'waf/shield_zone=101/day=2025-11-20/store-1'
       expect(keys()).toEqual([`${folder}-000001.ndjson.${suffix}`, `${folder}-000002.ndjson.${suffix}`])
       expect(objects.get(keys()[0]!)!.contentType).toBe('application/x-ndjson')
       expect(lines().map(idOf)).toEqual(['e0', 'e1', 'e2'])
@@ -166,7 +166,7 @@ describe('a number that is taken', () => {
     bucket.create = create
     await ledger.ship(of({ compress: 'gzip' }), numbered(0, 2))
     for (const write of late) await write()
-    expect(keys()).toEqual(['waf/zone=101/day=2025-11-20/store-1-000001.ndjson.zst'])
+    expect(keys()).toEqual(['waf/shield_zone=101/day=2025-11-20/store-1-000001.ndjson.zst'])
     expect(lines().map(idOf)).toEqual(['e0', 'e1'])
   })
 
@@ -193,7 +193,7 @@ describe('a number that is taken', () => {
 
   it('is not looked for where the compression of its day cannot be read', async () => {
     const { sink, ledger, objects, keys } = createWorld()
-    const of = 'waf/_shieldlog/zone=101/day=2025-11-20/store-1-compress'
+    const of = 'waf/_shieldlog/shield_zone=101/day=2025-11-20/store-1-compress'
     objects.set(of, { body: Buffer.from('lzma'), contentType: '', metadata: {} })
     await expect(ledger.ship(sink, numbered(0, 1))).rejects.toThrow(
       `object ${of} in memory/ is damaged: write gzip or zstd into it, as the names of these objects say`,
@@ -223,7 +223,7 @@ describe('a request without an answer', () => {
     expect(requests.slice(-3).map((request) => request.replace(/\S*_shieldlog\/\S*/, 'companion'))).toEqual([
       'put companion',
       'head companion',
-      'put waf/zone=101/day=2025-11-20/store-1-000001.ndjson.gz',
+      'put waf/shield_zone=101/day=2025-11-20/store-1-000001.ndjson.gz',
     ])
   })
 })

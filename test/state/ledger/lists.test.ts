@@ -42,12 +42,12 @@ describe('gaps', () => {
 
   it('keep the copies of cut lines that they name; another copy raises the alarm again', async () => {
     const { store } = await openStore()
-    const gap: Gap = { ...buildGap(), files: ['/var/my events/.shieldlog/aside/zone=1.from-0'] }
+    const gap: Gap = { ...buildGap(), files: ['/var/my events/.shieldlog/aside/shield_zone=1.from-0'] }
     await store.catalogue.addGaps([gap])
     await store.catalogue.acknowledgeGaps([gap], 4)
     await store.catalogue.addGaps([gap])
     expect(await store.catalogue.gaps()).toEqual([{ ...gap, acknowledgedAt: 4 }])
-    const files = ['/var/my events/.shieldlog/aside/zone=1.from-9']
+    const files = ['/var/my events/.shieldlog/aside/shield_zone=1.from-9']
     await store.catalogue.addGaps([{ ...gap, files }])
     const whole = { ...gap, files: [...gap.files!, ...files] }
     expect(await store.catalogue.gaps()).toEqual([whole])
