@@ -5,7 +5,7 @@ import { cancelled, isFailure, messageOf, type Failure } from '../domain/failure
 import { withDelivery } from '../domain/scan/progress.ts'
 import { onlyStream, streamKey, type Zone } from '../domain/stream.ts'
 import type { AnySink } from '../ports/delivery.ts'
-import { commitDelivery, deliver, type DeliveryOutcome } from '../pump/commit-delivery.ts'
+import { commitDelivery, deliver, outcomeOf } from '../pump/commit-delivery.ts'
 import { beginAnew } from '../pump/end-stream.ts'
 import { packSightings } from '../pump/seen-window.ts'
 import { openSink, type SinkTarget } from '../pump/open-sink.ts'
@@ -190,9 +190,10 @@ async function replayPage(
     }
   }
   let events = [...letterOf.keys()]
-  let delivered = 0
+  let count = 0
   for (;;) {
-    const { delivery, adoption } = await deliver(session, target, events, signal)
+    const delivered = await deliver(session, target, events, signal)
+    const { delivery, adoption } = delivered
     for (const { event, reason, answer } of [...delivery.refusals, ...(delivery.skipped ?? [])]) {
       const deadLetter = letterOf.get(event)
       if (deadLetter === undefined) throw new Error('a sink refused an event that it was not given')
@@ -200,24 +201,22 @@ async function replayPage(
       kept.push({ ...deadLetter, ...(reason !== 'too_old' && { reason }), answer, at })
       letterOf.delete(event)
     }
-    const settle = ({ taken, lost }: DeliveryOutcome) => {
-      const removed = adoption?.deadLetters ?? taken.map((event) => keyOf(letterOf.get(event)!))
-      const seen = packSightings(adoption?.unseen ?? [])
-      const counts = { delivered: adoption?.unseen.length ?? 0 }
-      const shipped = withDelivery(session.checkpoint(), delivery, counts)
-      return {
-        next: settleDeadLetters(shipped, { delivered: removed.length, lost }),
-        extras: { removedDeadLetters: removed, deadLetters: kept, seen },
-      }
-    }
+    const { taken, lost } = outcomeOf(delivered)
+    const removed = adoption?.deadLetters ?? taken.map((event) => keyOf(letterOf.get(event)!))
+    const seen = packSightings(adoption?.unseen ?? [])
+    const counts = { delivered: adoption?.unseen.length ?? 0 }
+    const shipped = withDelivery(session.checkpoint(), delivery, counts)
+    const next = settleDeadLetters(shipped, { delivered: removed.length, lost })
+    const extras = { removedDeadLetters: removed, seen }
     // New answers that exceed the limit do not end the replay: the older dead letters stay.
-    const { outcome } = await commitDelivery(session, events, delivery, settle)
-    delivered += outcome.taken.length
-    for (const event of outcome.taken) letterOf.delete(event)
+    const whole = { next, extras: { ...extras, deadLetters: kept } }
+    await commitDelivery(session, delivery, whole, { next, extras })
+    count += taken.length
+    for (const event of taken) letterOf.delete(event)
     events = [...letterOf.keys()]
     const { partial } = delivery
     if (partial === undefined || partial.failure !== undefined || events.length === 0)
-      return { delivered, kept, left: events.length, failure: partial?.failure }
+      return { delivered: count, kept, left: events.length, failure: partial?.failure }
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Gap } from '../domain/stream.ts'
-import type { LoadPage } from './read-load.ts'
+import type { LoadPage } from './reading.ts'
 import type { Session } from './session.ts'
 
 /** No gap of a stream is recorded while its full scans are complete, so that not each of them looks for one. */

@@ -10,7 +10,7 @@ import type { SinkTarget } from './open-sink.ts'
 import { isHeldIn, type Sighting } from './seen-window.ts'
 import { spanFacts, type CommitExtras, type Session } from './session.ts'
 
-/** A delivery, and what of the events lies in the object that it met. */
+/** Events, the sink's answer to them, and what of them lies in the object that it met. */
 export type Delivered = Awaited<ReturnType<typeof deliver>>
 
 /** The only call of a sink with events to ship. A partial delivery is returned, but fails its span. */
@@ -31,13 +31,14 @@ export async function deliver(
     return answer
   })
   const { adopted } = delivery.object ?? {}
-  if (adopted === undefined) return { delivery }
+  if (adopted === undefined) return { events, delivery }
   const object = new FingerprintSet()
   for (const bytes of adopted.values()) object.addPacked(bytes)
   const holds = (event: Sighting) => isHeldIn([object], event)
   const deadLetters = await deps.store.deadLetters.keys(job.stream)
   const partial: Delivery['partial'] = { taken: events.filter(holds) }
   return {
+    events,
     delivery: { ...delivery, partial },
     /** What an object that an earlier try has written changes in its stream. */
     adoption: {
@@ -60,31 +61,35 @@ export interface DeliveryOutcome {
   readonly skipped: readonly Skip[]
 }
 
+export function outcomeOf({ events, delivery }: Delivered): DeliveryOutcome {
+  const { refusals, skipped = [], lost = 0 } = delivery
+  return { taken: takenOf(events, delivery), refusals, skipped, lost }
+}
+
+/** What became of a delivery, as it is committed. */
+interface Settled {
+  readonly next: Checkpoint
+  readonly extras: CommitExtras
+}
+
 /**
- * The only path from a delivery to the store: commits in one step what the sink has taken, refused and skipped, as
- * `settle` says. When the delivery failed part way, or the store has no room for its dead letters, commits what is
- * certain, so that no retry delivers it again, and returns the failure for the caller to throw.
+ * The only path from a delivery to the store: commits in one step what the sink has taken, refused and skipped. Where the
+ * store has no room for its dead letters, commits what is certain without them, so that no retry delivers it again.
+ * Returns which of the two it was, and the failure for the caller to throw, also that of a partial delivery.
  */
-export async function commitDelivery<
-  Settled extends { readonly next: Checkpoint; readonly extras: CommitExtras },
->(
+export async function commitDelivery<Either extends Settled>(
   session: Session,
-  events: readonly Event[],
-  delivery: Delivery,
-  settle: (outcome: DeliveryOutcome) => Settled,
-): Promise<{ outcome: DeliveryOutcome; settled: Settled; failure: Failure | undefined }> {
-  const { partial, refusals, skipped = [], lost = 0, object } = delivery
-  const outcome = { taken: takenOf(events, delivery), refusals, skipped, lost }
-  const settled = settle(outcome)
+  { partial, object }: Delivery,
+  whole: Either,
+  certain: Either,
+): Promise<{ settled: Either; failure: Failure | undefined }> {
   try {
-    await session.commit(settled.next, { ...settled.extras, object })
-    return { outcome, settled, failure: partial?.failure }
+    await session.commit(whole.next, { ...whole.extras, object })
+    return { settled: whole, failure: partial?.failure }
   } catch (failure) {
     if (!isFailure(failure, 'dead_letters_full')) throw failure
-    const certain = { ...outcome, refusals: [] }
-    const rest = settle(certain)
-    await session.commit(rest.next, { ...rest.extras, object, deadLetters: [] })
-    return { outcome: certain, settled: rest, failure }
+    await session.commit(certain.next, { ...certain.extras, object })
+    return { settled: certain, failure }
   }
 }
 

@@ -5,13 +5,20 @@ import { unreadOf } from '../domain/plan/stream-state.ts'
 import { timesOf } from '../domain/scan/page.ts'
 import { afterPart, isShrunkenAgain, lateBefore, withDelivery } from '../domain/scan/progress.ts'
 import { guardText, type ScanStep } from '../domain/scan/scan.ts'
+import type { Gap } from '../domain/stream.ts'
 import { driftAfter, joined, type Unexpected } from '../domain/event/unexpected.ts'
 import type { Source } from '../ports/delivery.ts'
 import type { Telemetry } from '../ports/process.ts'
 import { closedBy, gapsBefore } from './close-gaps.ts'
-import { commitDelivery, deadLettersOf, type Delivered, type DeliveryOutcome } from './commit-delivery.ts'
+import {
+  commitDelivery,
+  deadLettersOf,
+  outcomeOf,
+  type Delivered,
+  type DeliveryOutcome,
+} from './commit-delivery.ts'
 import type { SinkTarget } from './open-sink.ts'
-import type { LoadPage } from './read-load.ts'
+import type { LoadPage } from './reading.ts'
 import { packSightings } from './seen-window.ts'
 import type { Session } from './session.ts'
 
@@ -24,72 +31,99 @@ export async function commitLoad(
   session: Session,
   { seen }: Pick<SinkTarget, 'seen'>,
   pages: readonly LoadPage[],
-  wanted: readonly Event[],
-  { delivery, adoption }: Delivered,
+  delivered: Delivered,
 ): Promise<readonly LoadPage[]> {
-  const { deps, job, policy } = session
-  const { stream, priority } = job
-  const { telemetry } = deps
   const before = session.checkpoint()
   const nowMs = session.now()
-  const beganMs = deps.clock.monotonic()
-  const isArchive = pages[0]!.scan.kind === 'archive'
-  const lateMs = isArchive ? null : lateBefore(before, policy)
+  const beganMs = session.deps.clock.monotonic()
   const openGaps = await gapsBefore(session, pages.at(-1)!)
-  const settle = (outcome: DeliveryOutcome) => {
-    const events = eventsOf(outcome)
-    const { done, part } = settledPages(pages, wanted, events)
-    const filtered = pages.slice(0, done).flatMap(filteredOf)
-    const counts = {
-      delivered: adoption?.unseen.length ?? outcome.taken.length,
-      deadLetters: outcome.refusals.length,
-      late: lateMs === null ? 0 : timesOf(events).filter((timeMs) => timeMs < lateMs).length,
-      filtered: filtered.length,
-      skipped: outcome.skipped.length,
-      lost: outcome.lost,
-    }
-    const known = [...events, ...filtered]
-    const sightings =
-      adoption === undefined
-        ? known
-        : [...adoption.unseen, ...filtered.filter((event) => !adoption.holds(event))]
-    const after = pages[done - 1]?.after ?? before
-    const open = pages[done]?.scan
-    const read = open === undefined ? after : afterPart(after, open, part, policy)
-    const replayed = adoption?.deadLetters ?? []
-    // An object that an earlier try has written may hold events of pages that this load has not read.
-    const listed = read.listed + (isArchive ? 0 : asListed(sightings) - asListed(known))
-    const shipped = withDelivery({ ...read, listed }, delivery, counts)
-    const found = unexpectedIn(deps.source, [...pages.slice(0, done).map(({ unseen }) => unseen), part])
-    const drift = driftAfter(before.drift, found, { nowMs, newestMs: shipped.newestMs })
-    const met = drift === before.drift ? shipped : { ...shipped, drift }
-    const next = settleDeadLetters(met, { delivered: replayed.length })
-    const deadLetters = deadLettersOf(session, outcome.refusals, nowMs)
-    const gone = next.gone === before.gone ? undefined : unreadOf(before, 'unreadable', nowMs)
-    const extras = {
-      seen: packSightings(sightings),
-      deadLetters,
-      removedDeadLetters: replayed,
-      // What else the API has removed with the events that it lists no more is not known.
-      gaps: gone !== undefined ? [gone] : done < pages.length ? [] : closedBy(next, openGaps, session),
-    }
-    return { done, counts, known, sightings, found, next, extras }
-  }
-  const { outcome, settled, failure } = await commitDelivery(session, wanted, delivery, settle)
-  const { done, counts, known, sightings, found } = settled
-  if (failure !== undefined && known.length === 0) throw failure
-  const left = leftOf(pages.slice(done), known)
+  const load = { session, pages, delivered, before, nowMs, openGaps }
+  const outcome = outcomeOf(delivered)
+  const whole = settle(load, outcome)
+  const certain = outcome.refusals.length === 0 ? whole : settle(load, { ...outcome, refusals: [] })
+  const { settled, failure } = await commitDelivery(session, delivered.delivery, whole, certain)
+  if (failure !== undefined && settled.known.length === 0) throw failure
+  const left = leftOf(pages.slice(settled.done), settled.known)
   seen.add(
-    sightings,
+    settled.sightings,
     left.flatMap(({ unseen }) => unseen),
   )
-  for (const gap of settled.extras.gaps)
+  tell(load, settled, { beganMs, isWhole: failure === undefined })
+  if (failure !== undefined) throw failure
+  return left
+}
+
+interface DeliveredLoad {
+  readonly session: Session
+  readonly pages: readonly LoadPage[]
+  readonly delivered: Delivered
+  /** The checkpoint. */
+  readonly before: Checkpoint
+  readonly nowMs: number
+  readonly openGaps: readonly Gap[]
+}
+
+/** What became of a load, and what its commit changes. */
+function settle(
+  { session, pages, delivered, before, nowMs, openGaps }: DeliveredLoad,
+  outcome: DeliveryOutcome,
+) {
+  const { deps, policy } = session
+  const { events: wanted, delivery, adoption } = delivered
+  const { taken, refusals, skipped, lost } = outcome
+  const isArchive = pages[0]!.scan.kind === 'archive'
+  const lateMs = isArchive ? null : lateBefore(before, policy)
+  const events = eventsOf(outcome)
+  const { done, part } = settledPages(pages, wanted, events)
+  const filtered = pages.slice(0, done).flatMap(filteredOf)
+  const counts = {
+    delivered: adoption?.unseen.length ?? taken.length,
+    deadLetters: refusals.length,
+    late: lateMs === null ? 0 : timesOf(events).filter((timeMs) => timeMs < lateMs).length,
+    filtered: filtered.length,
+    skipped: skipped.length,
+    lost,
+  }
+  const known = [...events, ...filtered]
+  const sightings =
+    adoption === undefined
+      ? known
+      : [...adoption.unseen, ...filtered.filter((event) => !adoption.holds(event))]
+  const after = pages[done - 1]?.after ?? before
+  const open = pages[done]?.scan
+  const read = open === undefined ? after : afterPart(after, open, part, policy)
+  const replayed = adoption?.deadLetters ?? []
+  // An object that an earlier try has written may hold events of pages that this load has not read.
+  const listed = read.listed + (isArchive ? 0 : asListed(sightings) - asListed(known))
+  const shipped = withDelivery({ ...read, listed }, delivery, counts)
+  const found = unexpectedIn(deps.source, [...pages.slice(0, done).map(({ unseen }) => unseen), part])
+  const drift = driftAfter(before.drift, found, { nowMs, newestMs: shipped.newestMs })
+  const met = drift === before.drift ? shipped : { ...shipped, drift }
+  const next = settleDeadLetters(met, { delivered: replayed.length })
+  const gone = next.gone === before.gone ? undefined : unreadOf(before, 'unreadable', nowMs)
+  const extras = {
+    seen: packSightings(sightings),
+    deadLetters: deadLettersOf(session, refusals, nowMs),
+    removedDeadLetters: replayed,
+    // What else the API has removed with the events that it lists no more is not known.
+    gaps: gone !== undefined ? [gone] : done < pages.length ? [] : closedBy(next, openGaps, session),
+  }
+  return { outcome, done, counts, known, sightings, found, next, extras }
+}
+
+function tell(
+  { session, pages, before, nowMs }: DeliveredLoad,
+  { outcome, done, counts, found, next, extras }: ReturnType<typeof settle>,
+  { beganMs, isWhole }: { readonly beganMs: number; readonly isWhole: boolean },
+): void {
+  const { clock, telemetry } = session.deps
+  const { stream, priority } = session.job
+  for (const gap of extras.gaps)
     telemetry.emit({ name: gap.readAt === undefined ? 'GapFound' : 'GapClosed', gap })
   const last = pages[done - 1]
-  if (failure === undefined && last !== undefined)
-    tellChanges(telemetry, before, session.checkpoint(), last.step)
+  if (isWhole && last !== undefined) tellChanges(telemetry, before, session.checkpoint(), last.step)
   if (Object.keys(found.names).length > 0) telemetry.emit({ name: 'EntriesUnexpected', stream, found })
-  else if (before.drift !== undefined && settled.next.drift === undefined)
+  else if (before.drift !== undefined && next.drift === undefined)
     telemetry.emit({ name: 'EntriesAsExpected', stream })
   for (const [reason, some] of Map.groupBy(outcome.skipped, ({ reason }) => reason))
     telemetry.emit({ name: 'EventsSkipped', stream, reason, count: some.length, answer: some[0]!.answer })
@@ -108,10 +142,8 @@ export async function commitLoad(
     deadLettered,
     ...(lost > 0 && { lost }),
     delaysSeconds: timesOf(outcome.taken).map((timeMs) => Math.max(0, nowMs - timeMs) / 1000),
-    commitSeconds: (deps.clock.monotonic() - beganMs) / 1000,
+    commitSeconds: (clock.monotonic() - beganMs) / 1000,
   })
-  if (failure !== undefined) throw failure
-  return left
 }
 
 /** Of the new events of each page. */
