@@ -19,8 +19,9 @@ const sinks = [
 ]
 const stores = ['state/ledger', 'state/sqlite', 'state/redis']
 const schedules = ['schedule/local', 'schedule/bullmq']
+/** What ships events, and what reads them. */
 const rooms = [
-  'maintenance',
+  'days',
   'status',
   'discovery',
   'shield',
@@ -31,19 +32,81 @@ const rooms = [
   'transport',
   'server',
 ]
+/** A task a folder: none imports another one. */
+const tasks = [
+  'audit',
+  'backfill',
+  'check',
+  'completion',
+  'config',
+  'dead-letters',
+  'figures',
+  'gaps',
+  'health',
+  'init',
+  'look',
+  'notify',
+  'probe',
+  'rate-limit',
+  'run',
+  'simulate',
+  'state',
+  'status',
+  'zones',
+].map((name) => `tasks/${name}`)
+const ofTasks = [
+  'tasks',
+  'terminal',
+  'assemble',
+  ...rooms,
+  ...sinks,
+  'plan',
+  'pump',
+  'schedule/local',
+  'config',
+  'clock.ts',
+  ...adapter,
+]
 
 const mayImport: Readonly<Record<string, readonly string[]>> = {
-  'cli.js': ['commands'],
+  'cli.js': ['program'],
   // A link to it.
-  'cli.ts': ['commands'],
-  commands: ['assemble', ...rooms, ...sinks, 'simulator', 'config', 'clock.ts', ...adapter],
-  assemble: [
+  'cli.ts': ['program'],
+  program: ['tasks', ...tasks, 'terminal', 'assemble', 'config', 'telemetry', 'clock.ts', ...adapter],
+  // What all tasks share: what a command is, and its options.
+  tasks: ['terminal', 'assemble', 'formats', 'status', 'plan', 'config', 'clock.ts', ...adapter],
+  ...Object.fromEntries(tasks.map((task) => [task, ofTasks])),
+  'tasks/run': [...ofTasks, 'process', 'simulator'],
+  'tasks/simulate': [...ofTasks, 'simulator'],
+  terminal: ['config', 'telemetry', 'clock.ts', ...adapter],
+  process: [
+    'upkeep',
+    'assemble',
     ...rooms,
-    ...sinks,
     'state',
     ...stores,
     'schedule',
     ...schedules,
+    'config',
+    'redis',
+    'sqlite',
+    'pump',
+    'plan',
+    'clock.ts',
+    ...adapter,
+  ],
+  upkeep: ['days', 'telemetry', 'config', 'sinks/file', 'pump', 'plan', ...adapter],
+  assemble: [
+    'days',
+    'discovery',
+    'shield',
+    'formats',
+    'sinks',
+    ...sinks,
+    'telemetry',
+    'transport',
+    'state',
+    ...stores,
     'config',
     'redis',
     'sqlite',
@@ -79,8 +142,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   sqlite: adapter,
   pump: adapter,
   plan: [...adapter, 'pump'],
-  maintenance: [...adapter, 'pump', 'plan'],
-  status: [...adapter, 'pump', 'plan', 'maintenance'],
+  days: [...adapter, 'pump', 'plan'],
+  status: [...adapter, 'pump', 'plan', 'days'],
   simulator: [...adapter, 'clock.ts'],
   'clock.ts': adapter,
   ports: ['domain'],
@@ -115,7 +178,7 @@ const packages: readonly { name: string; parts: readonly string[]; instead: stri
     instead:
       'check foreign input where it comes in: config/, a config.ts beside its adapter, a preset, shield/ or simulator/',
   },
-  { name: 'commander', parts: ['commands'], instead: 'take values' },
+  { name: 'commander', parts: ['program', 'tasks', ...tasks], instead: 'take values' },
   { name: 'yaml', parts: ['config'], instead: 'read configuration text in config/' },
   { name: 'node:sqlite', parts: ['sqlite', 'state/sqlite', 'sinks/file'], instead: 'take the Store port' },
   { name: 'node:http', parts: ['server', 'simulator'], instead: 'request through transport/' },
@@ -130,7 +193,7 @@ const pure: Readonly<Record<string, readonly string[]>> = {
   pump: dateFns,
   plan: dateFns,
   status: dateFns,
-  maintenance: dateFns,
+  days: dateFns,
   formats: dateFns,
 }
 
@@ -233,10 +296,10 @@ const importRules = parts.flatMap((part) =>
 )
 
 const readersOfEnvironment = [
-  '**/src/commands/run.ts',
+  '**/src/tasks/run/command.ts',
   '**/src/config/load.ts',
-  '**/src/commands/init.ts',
-  '**/src/commands/command.ts',
+  '**/src/tasks/init/command.ts',
+  '**/src/tasks/command.ts',
   // The variables of a proxy, for requests that the SDK of AWS makes.
   '**/src/sinks/aws/credentials.ts',
 ]

@@ -8,19 +8,20 @@ import { patienceMs } from '../test/setup/wait-for.ts'
 import { rareDates } from './rare-dates.ts'
 
 /** Suites that need much memory, or that replace a module, which other suites may have loaded before. */
-const apart = ['test/server/page/*.test.ts', 'test/assemble/sink-space.test.ts']
+const apart = ['test/server/page/*.test.ts', 'test/upkeep/sink-space.test.ts']
 
 /** Suites without child processes or global changes: they need no bundled programs. */
 const together = [
-  'test/commands/{api,look,status,terminal}/{tables,text*,top,progress,wrapped,watch}.test.ts',
-  'test/commands/{check/*,dead-letters}.test.ts',
-  'test/commands/audit/all.test.ts',
-  'test/commands/backfill/view.test.ts',
+  'test/tasks/{look,status,run}/{text,top,progress,watch}.test.ts',
+  'test/tasks/dead-letters/*.test.ts',
+  'test/terminal/*.test.ts',
+  'test/tasks/audit/all.test.ts',
+  'test/tasks/backfill/view.test.ts',
   'test/content/*.test.ts',
   'test/schedule/local/*.test.ts',
   'test/sinks/syslog/*.test.ts',
   'test/sinks/file/{contract,sink}.test.ts',
-  'test/{config,docs,domain,entry,formats,maintenance,plan,shield,simulator,status,telemetry,transport}/**/*.test.ts',
+  'test/{config,docs,domain,days,entry,formats,plan,shield,simulator,status,telemetry,transport,upkeep}/**/*.test.ts',
   'test/discovery/*.test.ts',
   'test/pump/*.test.ts',
   'test/sinks/*.test.ts',

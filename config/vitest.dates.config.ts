@@ -8,9 +8,9 @@ const include = [
   'test/shield/event-logs.test.ts',
   'test/simulator/paging.test.ts',
   'test/sinks/file/contract.test.ts',
-  'test/maintenance/backfill/backfill-plan.test.ts',
-  'test/commands/dates.test.ts',
-  'test/commands/dead-letters.test.ts',
+  'test/tasks/backfill/backfill-plan.test.ts',
+  'test/tasks/dates.test.ts',
+  'test/tasks/dead-letters/dead-letters.test.ts',
 ]
 
 const { projects: _all, ...rest } = base.test ?? {}

@@ -5,8 +5,8 @@ import base from './vitest.config.ts'
 const exclude = [
   'test/{compose,dockerfile,docs,lint,packaging}.test.ts',
   'test/{e2e,fuzz,security,setup}/**',
-  'test/commands/{audit/audit,audit/deep,backfill/backfill,try/demo}.test.ts',
-  'test/commands/usage.test.ts',
+  'test/tasks/{audit/audit,audit/deep,backfill/backfill,run/demo}.test.ts',
+  'test/program/usage.test.ts',
   'test/pump/model/**',
   'test/schedule/bullmq/{fleet,outage,takeover}.test.ts',
   'test/sinks/file/{disk,model}.test.ts',

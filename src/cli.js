@@ -28,7 +28,7 @@ if (major < 24) {
   enableCompileCache({
     directory: fileURLToPath(new URL('../node_modules/.cache/shieldlog', import.meta.url)),
   })
-  const { main } = await import('./commands/main.ts')
+  const { main } = await import('./program/main.ts')
   isLoading = false
   process.exitCode = await main(argv, { exit: (code) => process.exit(code), hasHungUp: () => hasHungUp })
   // A handle that a library left open must not keep a finished command alive. By now stdout is flushed, or its reader

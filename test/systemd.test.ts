@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { exitCodes } from '../src/commands/command.ts'
+import { exitCodes } from '../src/tasks/command.ts'
 import { loadConfig } from '../src/config/load.ts'
 import { fileShape } from '../src/config/file-shape.ts'
 import { settingsOf } from '../src/config/environment.ts'

@@ -1,7 +1,7 @@
 import { committedLengths } from '../domain/checkpoint.ts'
 import type { SinkConfig } from '../config/schema.ts'
 import type { Stream } from '../domain/stream.ts'
-import type { Pieces, SinkFiles } from '../maintenance/audit/audit-files.ts'
+import type { Pieces, SinkFiles } from '../tasks/audit/audit-files.ts'
 import { readArchive, readCommitted } from '../sinks/file/parts.ts'
 import { compareParts } from '../sinks/file/reconcile.ts'
 import { createBucket } from '../sinks/s3/client.ts'

@@ -10,7 +10,7 @@ import type { QuietRuntime } from './quiet-runtime.ts'
 import { version } from './version.ts'
 import { messageOf } from '../domain/failure.ts'
 import { explainingZones, listZones } from '../discovery/list-zones.ts'
-import type { ReadDeps } from '../maintenance/read/read-day.ts'
+import type { ReadDeps } from '../days/read-day.ts'
 
 export type Reading = ReturnType<typeof createReading>
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { testEvent } from '../../src/assemble/check.ts'
+import { testEvent } from '../../src/tasks/check/check.ts'
 import { answerRows, outcomeFor, type Outcome, type PresetName } from './answers.ts'
 import { type Dialect, ids, nowMs, type ShipResult, type Script, ship } from './scripted-destination.ts'
 

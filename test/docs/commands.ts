@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { createProgram } from '../../src/commands/program.ts'
+import { createProgram } from '../../src/program/program.ts'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { projectFolder } from '../setup/project-folder.ts'

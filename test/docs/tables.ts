@@ -1,5 +1,5 @@
 import { parse } from 'yaml'
-import { exitCodes } from '../../src/commands/command.ts'
+import { exitCodes } from '../../src/tasks/command.ts'
 import { presets } from '../../src/sinks/http/presets/registry.ts'
 import { metricDefinitions, metricPrefix } from '../../src/telemetry/metrics/metrics.ts'
 import { internalEvents } from '../../src/telemetry/internal-events.ts'

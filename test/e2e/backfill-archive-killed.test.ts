@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { told } from '../commands/backfilling.ts'
+import { told } from '../tasks/backfill/backfilling.ts'
 import { startProgram } from '../setup/processes.ts'
 import { redisAvailable, useRedis } from '../setup/redis.ts'
 import { forgetHolders as forgetHoldersIn } from '../setup/stores.ts'

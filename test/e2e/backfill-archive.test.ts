@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, rmSync, symlinkSync, writeFileSync } from
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { dayOf, daysFrom, shiftDay } from '../../src/domain/day.ts'
-import { inStore, told } from '../commands/backfilling.ts'
+import { inStore, told } from '../tasks/backfill/backfilling.ts'
 import { archived, days, perDay, readLines, whole } from './backfill-archive.ts'
 import { compare, compareFiles, exactly, keysOf, linesBelow, partsBelow } from './shipped.ts'
 import { workplace, zones } from './workplace.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'vitest'
 import { dayOf, daysFrom, shiftDay, type Day } from '../../src/domain/day.ts'
-import { told } from '../commands/backfilling.ts'
+import { told } from '../tasks/backfill/backfilling.ts'
 import { partsBelow, textOf } from './shipped.ts'
 import { workplace, zones, type Ended, type Settings, type Workplace } from './workplace.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { backfillsOf } from '../commands/backfilling.ts'
+import { backfillsOf } from '../tasks/backfill/backfilling.ts'
 import { crashWorld } from './crash-world.ts'
 
 const moments = [

@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { told } from '../commands/backfilling.ts'
+import { told } from '../tasks/backfill/backfilling.ts'
 import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { compare, compareFiles, exactly, keysOf, linesBelow } from './shipped.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { told } from '../commands/backfilling.ts'
+import { told } from '../tasks/backfill/backfilling.ts'
 import { connected } from '../redis/connected.ts'
 import { endOf as endOfDay, startOf, type Day } from '../../src/domain/day.ts'
 import type { DeadLetter } from '../../src/domain/event/delivery.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { dayOf, shiftDay } from '../../src/domain/day.ts'
-import { executeWith } from '../commands/workshop.ts'
+import { executeWith } from '../tasks/workshop.ts'
 import { clockArguments, createShiftedClock } from '../entry/shifted-clock.ts'
 import { forgetHolders, openSqliteStore } from '../setup/stores.ts'
 import { receiver } from './receiver.ts'

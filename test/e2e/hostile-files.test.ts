@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { told } from '../commands/backfilling.ts'
+import { told } from '../tasks/backfill/backfilling.ts'
 import { clockArguments } from '../entry/shifted-clock.ts'
 import { startProcess } from '../setup/processes.ts'
 import { projectFolder } from '../setup/project-folder.ts'

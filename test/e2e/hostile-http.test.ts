@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { DeadLetter } from '../../src/domain/event/delivery.ts'
-import { told } from '../commands/backfilling.ts'
+import { told } from '../tasks/backfill/backfilling.ts'
 import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
 import { createRandom } from '../pump/model/random.ts'
 import { seed } from '../setup/seed.ts'

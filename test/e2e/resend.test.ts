@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { dayOf, shiftDay } from '../../src/domain/day.ts'
 import type { Status } from '../../src/status/status.ts'
-import { backfillsOf, told } from '../commands/backfilling.ts'
+import { backfillsOf, told } from '../tasks/backfill/backfilling.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { receiver } from './receiver.ts'
 import { endOf, workplace, type Workplace } from './workplace.ts'

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { subscribe } from 'node:diagnostics_channel'
 import { DatabaseSync } from 'node:sqlite'
-import type { Engine } from '../../src/assemble/daemon/engine.ts'
+import type { Engine } from '../../src/process/engine.ts'
 import type { Store } from '../../src/ports/store.ts'
 import type { OpenStream } from '../../src/ports/delivery.ts'
 import type { Passing } from './steps.ts'

@@ -7,7 +7,7 @@ import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import type { Cursor, Page } from '../../src/domain/scan/page.ts'
 import type { Policy } from '../../src/domain/policy.ts'
 import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
-import type { DeadLetterWork } from '../../src/maintenance/dead-letters.ts'
+import type { DeadLetterWork } from '../../src/tasks/dead-letters/replay.ts'
 import type {
   AnySink,
   LoadBounds,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { failureLines } from '../../src/commands/audit/findings.ts'
+import { failureLines } from '../../src/tasks/audit/findings.ts'
 import { shiftDay } from '../../src/domain/day.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { deadLettersView, detailsOf } from '../../src/status/day.ts'

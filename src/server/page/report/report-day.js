@@ -17,7 +17,7 @@ import { element, isolated } from '../parts/elements.js'
 import { hourAxis, hourTable, minutePicture, mostText } from '../day/minute-chart.js'
 import { counted, printable, secondText } from '../parts/texts.js'
 
-/** @typedef {import('../../../commands/audit/findings.ts').ReportView['days'][number]} ReportDay */
+/** @typedef {import('../../../tasks/audit/findings.ts').ReportView['days'][number]} ReportDay */
 
 /** One day of a route as on the status page, with what the audit found. @param {ReportDay} day */
 export function reportDay(day) {

@@ -5,8 +5,8 @@ import { shapeOf } from '../parts/states.js'
 import { reportDay } from './report-day.js'
 
 /**
- * @typedef {import('../../../commands/audit/findings.ts').ReportView} ReportView
- * @typedef {import('../../../commands/audit/findings.ts').ReportView['rows'][number]} ReportRow
+ * @typedef {import('../../../tasks/audit/findings.ts').ReportView} ReportView
+ * @typedef {import('../../../tasks/audit/findings.ts').ReportView['rows'][number]} ReportRow
  */
 
 const shapes = /** @type {const} */ ({ well: 'complete', attention: 'unread', bad: 'failing' })

@@ -1,0 +1,272 @@
+import { reloaded } from '../config/compare.ts'
+import { ConfigErrors, errorLine } from '../config/errors.ts'
+import type { Loaded } from '../config/load.ts'
+import { unknownZoneWarnings } from '../config/warnings.ts'
+import type { Config } from '../config/schema.ts'
+import { cancelled, messageOf, type Failure } from '../domain/failure.ts'
+import type { Observation } from '../domain/status/observation.ts'
+import { keepSystemdInformed, type SystemdEnvironment } from '../notify/systemd.ts'
+import { healthOf, type HealthState } from '../server/routes.ts'
+import { startServer, type Server } from '../server/server.ts'
+import { createLagHistory } from '../status/lag-history.ts'
+import { openBackend, type Backend, type Role } from './backend.ts'
+import { discoveringIn } from '../discovery/with-zones.ts'
+import { createZoneDirectory, type MissingZones, type ZoneDirectory } from '../discovery/zone-directory.ts'
+import { knownOf, type Runtime } from '../assemble/runtime.ts'
+import { stateName } from '../assemble/state.ts'
+import { version } from '../assemble/version.ts'
+import { createEngine, type Engine } from './engine.ts'
+import { listZones } from '../discovery/list-zones.ts'
+import { createReading } from '../assemble/reading.ts'
+import { measureSpace } from '../upkeep/sink-space.ts'
+
+interface DaemonOptions {
+  readonly runtime: Runtime
+  readonly serve: boolean
+  readonly role: Role
+  readonly sinkGone: (failure: Failure) => void
+  /** What systemd has set in the environment. */
+  readonly systemd?: SystemdEnvironment
+}
+
+/** The running system of one configuration: the store, the engine that ships, the HTTP server. */
+export class Daemon {
+  readonly #options: DaemonOptions
+  readonly #runtime: Runtime
+  readonly #warnings: readonly string[]
+  #config: Config
+  #backend: Backend | undefined
+  #server: Server | undefined
+  #engine: Engine | undefined
+  #phase: 'starting' | 'running' | 'stopping' = 'starting'
+  /** Why nothing is shipped although the process is neither starting nor stopping. */
+  #trouble: string | undefined
+  /** Time of the last turn of each loop that must keep running. */
+  readonly #turns = new Map<string, number>()
+  readonly #history = createLagHistory()
+  readonly #started = Promise.withResolvers<void>()
+  /** A reload during the start is applied after it. */
+  #reloading = this.#started.promise
+  #zones: ZoneDirectory | undefined
+  #watching: Promise<unknown> | undefined
+  readonly #stopped = new AbortController()
+
+  constructor({ config, warnings, overridden }: Loaded, options: DaemonOptions) {
+    this.#options = options
+    this.#runtime = options.runtime
+    this.#config = config
+    this.#warnings = [...warnings, ...overridden]
+  }
+
+  /** Only after `open`. */
+  engine(): Engine {
+    return this.#engine!
+  }
+
+  /** Opens the state, takes the schedule lock and serves HTTP; ships nothing yet. Throws Failure. */
+  async open(signal: AbortSignal): Promise<void> {
+    const { serve, role } = this.#options
+    const { metrics, telemetry, clock } = this.#runtime
+    const waits = async (failure: Failure) => {
+      this.#trouble = failure.message
+      await this.#listen()
+    }
+    this.#backend = await openBackend(this.#config, role, this.#runtime, signal, serve ? waits : undefined)
+    this.#trouble = undefined
+    const { store, limitsOf } = this.#backend
+    // The roles that schedule list zones, and report the gauges of shared state for all processes.
+    const schedules = role !== 'worker'
+    const zones = createZoneDirectory({
+      ...this.#runtime,
+      store,
+      schedules,
+      // By clients of its own: a configuration that is not in force yet may have other keys.
+      list: async (config, accounts, abort) => {
+        await using reading = createReading(config, this.#runtime, limitsOf)
+        return await listZones(reading.clientOf)(accounts, abort)
+      },
+      changed: () => this.#prepare(),
+    })
+    this.#zones = zones
+    if (discoveringIn(this.#config).length > 0) {
+      // Probes are answered while the API is asked.
+      if (serve) await this.#listen()
+      await zones.refresh(this.#config, signal, true)
+    }
+    this.#engine = this.#makeEngine(this.#config)
+    metrics.readAtScrape({
+      measure: () => measureSpace(this.#config.sinks, metrics, clock),
+      ...(schedules && { observe: () => this.engine().observe() }),
+    })
+    if (serve) await this.#listen()
+    this.#warnOf(this.#warnings)
+    const known = knownOf(zones.fill(this.#config))
+    const state = stateName(this.#config)
+    telemetry.emit({ name: 'Started', version, zones: known.zones.length, sinks: known.sinks, state })
+  }
+
+  /** Starts shipping. */
+  async start(): Promise<void> {
+    this.#phase = 'running'
+    this.engine().start()
+    const { signal } = this.#stopped
+    const { clock } = this.#runtime
+    const isHealthy = () => this.#health().healthy
+    this.#watching = Promise.all([
+      this.#zones!.watch(() => this.#config, signal),
+      keepSystemdInformed(this.#options.systemd ?? {}, { clock, isHealthy }, signal),
+    ])
+    this.#started.resolve()
+  }
+
+  /** An account whose zones are not known; undefined where those of all are. */
+  missingZones(): MissingZones | undefined {
+    return this.#zones?.missing(this.#config)
+  }
+
+  /**
+   * Replaces the configuration in force, or refuses the new one with all its errors and keeps the old. Never rejects: a
+   * reload must not end the process.
+   */
+  reload(load: () => Loaded): Promise<void> {
+    // In sequence: two reloads at once would leave two engines running.
+    this.#reloading = this.#reloading.then(() => this.#reload(load))
+    return this.#reloading
+  }
+
+  /**
+   * Stops all parts, also after one fails to stop; uncommitted events are shipped again at the next start. Never
+   * rejects. Idempotent; safe before `open`. The order: 1. a reload in progress, so that it creates no engine after the
+   * close; 2. the engine: first the schedule, which aborts running pumps and waits for them, then the sinks and the API
+   * clients; 3. the server, so that probes and scrapes work during the stop; 4. the store with the schedule lock, since
+   * all of the above write to it, and a process that waits for the lock starts then.
+   */
+  async stop(): Promise<void> {
+    this.#phase = 'stopping'
+    this.#stopped.abort(cancelled())
+    this.#started.resolve()
+    await Promise.all([this.#reloading, this.#watching])
+    const warn = (error: unknown) => this.#warn('stop', `cannot close everything: ${messageOf(error)}`)
+    await this.#engine?.close().catch(warn)
+    await this.#server?.stop().catch(warn)
+    await this.#backend?.close().catch(warn)
+  }
+
+  /** An engine of a configuration; it ships nothing before its start. */
+  #makeEngine(config: Config): Engine {
+    const { runtime, sinkGone } = this.#options
+    return createEngine(config, {
+      runtime,
+      backend: this.#backend!,
+      directory: this.#zones!,
+      turned: (loop) => {
+        this.#turns.set(loop, runtime.clock.monotonic())
+        if (this.#phase === 'starting') this.#phase = 'running'
+      },
+      sinkGone,
+      notReady: () => this.#notReady(),
+      history: this.#history,
+    })
+  }
+
+  async #reload(load: () => Loaded): Promise<void> {
+    if (this.#phase !== 'running') return
+    try {
+      const loaded = await this.#loadWithZones(load)
+      const { config, ...changes } = reloaded(this.#config, loaded.config)
+      const next = this.#makeEngine(config)
+      // Running pumps stop between two pages or are repeated: nothing is lost.
+      await this.engine()
+        .close()
+        .catch((error: unknown) => {
+          this.#warn('reload', `cannot stop the old configuration cleanly: ${messageOf(error)}`)
+        })
+      this.#engine = next
+      this.#config = config
+      this.#runtime.logger.setLevel(config.log.level)
+      this.#prepare()
+      if (!this.#stopped.signal.aborted) next.start()
+      this.#runtime.telemetry.emit({ name: 'ConfigReloaded', ...changes })
+      this.#warnOf(loaded.warnings)
+    } catch (error) {
+      const errors = error instanceof ConfigErrors ? error.errors.map(errorLine) : [messageOf(error)]
+      this.#runtime.telemetry.emit({ name: 'ConfigRefused', errors })
+    }
+  }
+
+  /** A configuration whose zones cannot be found out is refused, as one with errors is. */
+  async #loadWithZones(load: () => Loaded): Promise<Loaded> {
+    const loaded = load()
+    if (discoveringIn(loaded.config).length === 0) return loaded
+    await this.#zones!.refresh(loaded.config, this.#stopped.signal, true)
+    const missing = this.#zones!.missing(loaded.config)
+    if (missing?.failure !== undefined) throw missing.failure
+    return loaded
+  }
+
+  #prepare(): void {
+    this.#runtime.metrics.prepare(knownOf(this.#zones!.fill(this.#config)))
+  }
+
+  async #listen(): Promise<void> {
+    this.#server ??= await startServer({
+      ...this.#runtime,
+      ...this.#config.server,
+      health: () => this.#health(),
+      notReady: () => this.#notReady(),
+      status: async () => this.#engine?.status() ?? { starting: true },
+      views: () => this.#engine?.views,
+    })
+  }
+
+  /** Whether the loops turn, whatever API, sinks and store do. */
+  #health(): HealthState {
+    return healthOf(this.#turns, this.#config.poll.everySeconds, this.#runtime.clock.monotonic())
+  }
+
+  /** Why the process is not ready, in texts that contain nothing from the wire; none where it is. */
+  async #notReady(): Promise<string[]> {
+    const reason = this.#notShipping()
+    if (reason !== undefined || this.#engine === undefined) return [reason ?? 'the process is starting']
+    const storeTrouble = this.#backend?.storeTrouble?.()
+    // A store that is full can still be read.
+    if (storeTrouble !== undefined) return [`the store refuses writes: ${storeTrouble}`]
+    try {
+      return reasonsIn(await this.#engine.observe(), this.#config.server.readyLagSeconds)
+    } catch (error) {
+      return [`the store cannot be read: ${messageOf(error)}`]
+    }
+  }
+
+  #notShipping(): string | undefined {
+    if (this.#trouble !== undefined) return this.#trouble
+    if (this.#phase !== 'running') return `the process is ${this.#phase}`
+    const missing = this.missingZones()
+    if (missing === undefined) return undefined
+    const why = missing.failure === undefined ? '' : ` (${missing.failure.code})`
+    return `the zones of account ${missing.account} have not been listed yet${why}`
+  }
+
+  /** With the warnings of `warnings` those that only the zones of the API show. */
+  #warnOf(warnings: readonly string[]): void {
+    const isListed = discoveringIn(this.#config).length > 0 && this.missingZones() === undefined
+    const late = isListed ? unknownZoneWarnings(this.#zones!.fill(this.#config)) : []
+    for (const text of [...warnings, ...late]) this.#warn('configuration', text)
+  }
+
+  #warn(about: string, text: string): void {
+    this.#runtime.telemetry.emit({ name: 'Warned', about, text })
+  }
+}
+
+/** Accounts without a key that works, and the route that lags most. */
+function reasonsIn({ refusedAccounts, routes }: Observation, readyLagSeconds: number): string[] {
+  const reasons = refusedAccounts.map((account) => `the API refuses the access key of account ${account}`)
+  const lagging = routes
+    .map(({ summary }) => summary)
+    .filter(({ lagSeconds }) => lagSeconds > readyLagSeconds)
+  const worst = lagging.toSorted((left, right) => right.lagSeconds - left.lagSeconds)[0]
+  if (worst === undefined) return reasons
+  const { zone, sink, lagSeconds } = worst
+  return [...reasons, `zone ${zone} → ${sink} has a lag of ${lagSeconds} s (more than ${readyLagSeconds} s)`]
+}

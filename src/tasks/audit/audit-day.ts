@@ -1,0 +1,204 @@
+import type { Checkpoint } from '../../domain/checkpoint.ts'
+import { endOf, startOf, type Day } from '../../domain/day.ts'
+import { isFailure } from '../../domain/failure.ts'
+import type { Policy } from '../../domain/policy.ts'
+import { untimedMinute, type MinuteCount } from '../../domain/event/seen.ts'
+import { stateOf } from '../../domain/plan/stream-state.ts'
+import type { Stream, Zone } from '../../domain/stream.ts'
+import { sumOf } from '../../domain/text/terminal-text.ts'
+import { iso } from '../../domain/text/time.ts'
+import { isSettled } from '../../domain/audit-report.ts'
+import { differingParts, type PartsDeps } from './audit-files.ts'
+import { compareWithLedger, minuteText, type MinuteDifference } from './compare.ts'
+import { FoundEvents } from '../../days/found-events.ts'
+import { readDay, type ReadDeps } from '../../days/read-day.ts'
+import type { Event, Identity } from '../../domain/event/event.ts'
+import { SeenWindow } from '../../pump/seen-window.ts'
+
+/** A zone's day, which is read once and compared for all of these sinks. */
+export interface AuditTarget {
+  readonly zone: Zone
+  readonly day: Day
+  /** Names. */
+  readonly sinks: readonly string[]
+}
+
+export interface DayDeps extends ReadDeps, PartsDeps {
+  readonly policy: Policy
+  /** Also gives the minutes of both sides. */
+  readonly report: boolean
+}
+
+const mostRestarts = 3
+
+/** How the ledger compares with what the API lists. Counts are events. */
+export type StreamAudit = Awaited<ReturnType<typeof auditDay>>['streams'][number]['audit'] & {
+  /** Events that a repair has shipped. */
+  readonly repaired?: number
+  /** Not all differing minutes and events are named: the audit found too many in all. */
+  readonly isShortened?: true
+}
+
+/**
+ * Reads a day anew and compares it with the ledger of each sink, without a fence. Throws a Failure when it could not
+ * compare: the API does not answer, the day cannot be read, the store is unavailable.
+ */
+export async function auditDay({ zone, day, sinks }: AuditTarget, deps: DayDeps, signal: AbortSignal) {
+  const { ledger } = deps.store
+  const subjects = []
+  for (const sink of sinks) {
+    const stream = { zone: zone.id, day, sink }
+    const before = await ledger.minutes(stream)
+    const seen = new SeenWindow((minutes) => ledger.loadSeen(stream, minutes))
+    subjects.push({ stream, before, seen, noted: 0 })
+  }
+  const listing = new FoundEvents()
+  for (let restarts = 0, isRead = false; !isRead; restarts++) {
+    try {
+      for await (const { events } of readDay({ zone, day }, deps, signal)) {
+        for (const event of events) listing.add(event)
+        for (const each of subjects) await noteUnseen(events, each, listing)
+      }
+      isRead = true
+    } catch (error) {
+      // Events that were listed before the restart stay in the listing.
+      if (!isFailure(error, 'cursor_expired') || restarts >= mostRestarts) throw error
+    }
+  }
+  const nowMs = deps.apiClock.now(zone.account)
+  const streams = []
+  for (const { stream, before } of subjects) {
+    const after = await ledger.minutes(stream)
+    const load = (minutes: readonly number[]) => ledger.loadSeen(stream, minutes)
+    const differences = await compareWithLedger(listing, { before, after, load })
+    const checkpoint = await ledger.read(stream)
+    const dueUntilMs = await dueUntilOf(stream, checkpoint, deps, nowMs)
+    const { minutes, missingEvents } = reportOf(differences, listing, dueUntilMs)
+    const parts = await differingParts(stream, deps, signal)
+    const [missing, extra] = [sumOf(minutes, 'missing'), sumOf(minutes, 'extra')]
+    const { deadLetters = 0, dropped = 0, filtered = 0, lost = 0, skipped = 0 } = checkpoint?.counters ?? {}
+    const audit = {
+      ...stream,
+      name: zone.name,
+      isEqual: missing === 0 && extra === 0 && parts.every(isSettled),
+      listed: listing.count,
+      ledger: sumOf(after, 'count'),
+      /** Listed by the API, not in the ledger, and due. */
+      missing,
+      /** In the ledger, and not listed by the API. */
+      extra,
+      /** Not in the ledger, and newer than what must have been delivered by now. */
+      notYetDue: sumOf(minutes, 'notYetDue'),
+      ...(checkpoint?.caughtUpAtMs !== undefined && { caughtUpAt: iso(checkpoint.caughtUpAtMs) }),
+      // Of the ledger's events, those that were not delivered.
+      deadLetters,
+      dropped,
+      filtered,
+      skipped,
+      /** Of the delivered events, those that the destination says it dropped, without saying which. */
+      lost,
+      /** The fingerprints were dropped, so that only counts and hashes were compared. */
+      isByCounts: differences.some((each) => each.events === undefined),
+      /** Those that differ. */
+      minutes,
+      /** The first of them, as far as their ids are known. */
+      missingEvents,
+      /** All that differ. Foreign ones, of which no lines are missing, make only the files differ. */
+      parts,
+    }
+    streams.push({ audit, ...(deps.report && { sides: sidesOf(listing, nowMs, after, day) }) })
+  }
+  return { streams, listing }
+}
+
+/** The minutes of both sides, for a report. */
+function sidesOf(listing: FoundEvents, nowMs: number, ledger: readonly MinuteCount[], day: Day) {
+  const listed = [...listing.minutes].map(([minute, { fingerprints, hash }]) => {
+    return { minute, count: fingerprints.size, hash }
+  })
+  return { ledger: dayMinutes(ledger, day), listed: { ...dayMinutes(listed, day), at: iso(nowMs) } }
+}
+
+/**
+ * Newer events are not delivered yet, and no difference: an open stream has not read them yet, and of a past day or a
+ * stream without a checkpoint a running process is about to read them. With each poll it also reads again the time of
+ * the overlap. Infinity: everything that is listed is due.
+ */
+async function dueUntilOf(
+  stream: Stream,
+  checkpoint: Checkpoint | undefined,
+  { policy, store, isShipping }: DayDeps,
+  nowMs: number,
+): Promise<number> {
+  // No instant of the day, while no scan is complete: an event may have the first one.
+  const caughtUpAtMs = checkpoint?.caughtUpAtMs ?? startOf(stream.day) - 1
+  const state = stateOf(stream.day, checkpoint?.ended, nowMs, policy)
+  const isOpen = state === 'open' && checkpoint !== undefined
+  const hasEnded = state === 'complete' || state === 'expired'
+  if (!isOpen && (hasEnded || caughtUpAtMs >= endOf(stream.day))) return Infinity
+  if (!(await isShipping())) return isOpen ? caughtUpAtMs : Infinity
+  const { zone, day, sink } = stream
+  // A running process may be about to read a stream that has no checkpoint yet.
+  const routes = checkpoint === undefined ? await store.catalogue.routes() : []
+  const isPlanned = routes.some((each) => each.zone === zone && each.sink === sink && each.firstDay <= day)
+  return checkpoint !== undefined || isPlanned ? caughtUpAtMs - policy.overlapMs : Infinity
+}
+
+const minutesOfDay = 1440
+
+export type DayMinutes = ReturnType<typeof dayMinutes>
+
+/** Events for each minute of a day, with an order-free hash of all in 16 hex digits. */
+export function dayMinutes(counts: readonly MinuteCount[], day: Day) {
+  const first = startOf(day) / 60_000
+  const minutes = Array.from({ length: minutesOfDay }, () => 0)
+  let [events, untimed, sum] = [0, 0, 0n]
+  for (const { minute, count, hash } of counts) {
+    events += count
+    sum = BigInt.asUintN(64, sum + hash)
+    const index = minute - first
+    // An event's time may lie outside the day that lists it.
+    if (minute === untimedMinute || index < 0 || index >= minutesOfDay) untimed += count
+    else minutes[index] = count
+  }
+  return { events, minutes, untimed, hash: sum.toString(16).padStart(16, '0') }
+}
+
+/** Beyond this number, events that the ledger of a sink lacks are counted and not named. */
+const mostNoted = 100_000
+const mostNamed = 1_000
+
+/** Notes the events of a page that a ledger does not have, and counts them there. */
+export async function noteUnseen(
+  events: readonly Event[],
+  ledger: { readonly seen: SeenWindow; noted: number },
+  listing: FoundEvents,
+): Promise<void> {
+  if (ledger.noted >= mostNoted) return
+  // By this fingerprint alone: the ledger may have an event under its other one.
+  const sightings = events.map(({ fingerprint, timeMs }) => ({
+    fingerprint,
+    ...(timeMs !== undefined && { timeMs }),
+  }))
+  const unseen = new Set((await ledger.seen.unseenOf(sightings)).map(({ fingerprint }) => fingerprint))
+  for (const event of events) if (unseen.has(event.fingerprint)) listing.note(event)
+  ledger.noted += unseen.size
+}
+
+/** `dueUntilMs`: newer events need not be in the ledger yet. Where only counts remain, all are due. */
+function reportOf(differences: readonly MinuteDifference[], { noted }: FoundEvents, dueUntilMs: number) {
+  const missingEvents: Identity[] = []
+  const minutes = differences.map(({ minute, found: listed, ledger, unknown, lacking: extra, events }) => {
+    const startMs = minute === untimedMinute ? undefined : minute * 60_000
+    let notYetDue = 0
+    for (const fingerprint of events?.unknown ?? []) {
+      const event = noted.get(fingerprint)
+      const timeMs = event === undefined ? startMs : event.timeMs
+      if (timeMs !== undefined && timeMs > dueUntilMs) notYetDue++
+      else if (event !== undefined && missingEvents.length < mostNamed) missingEvents.push(event.identity)
+    }
+    const counts = { listed, ledger, missing: unknown - notYetDue, extra, notYetDue }
+    return { minute: minuteText(minute), ...counts }
+  })
+  return { minutes, missingEvents }
+}

@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto'
+import { policyOf } from '../../config/policy.ts'
+import type { Config, SinkConfig } from '../../config/schema.ts'
+import type { Backfill } from '../../domain/plan/backfill.ts'
+import { plan, type PlannedStream } from '../../domain/plan/plan.ts'
+import { planBackfill, type BackfillPlan, type BackfillRequest } from '../../days/backfill-progress.ts'
+import { unseeDay } from '../../days/unsee.ts'
+import { drain, type GivenUp } from '../../schedule/local/drain.ts'
+import { backfillStatuses } from '../../status/status.ts'
+import { refuseHeld, heldSinks, rememberSinks } from '../../assemble/held-sinks.ts'
+import { createHolder } from '../../assemble/quiet-runtime.ts'
+import { createLock, workersOn } from '../../assemble/state.ts'
+import { type Work, openWork } from '../../assemble/work.ts'
+import type { Day } from '../../domain/day.ts'
+import type { Event } from '../../domain/event/event.ts'
+import type { Zone } from '../../domain/stream.ts'
+import { formats, servedBy, type FormatName } from '../../formats/registry.ts'
+import { shipArchive, type ArchiveDeps, type ArchivedPiece } from './ship-archived.ts'
+import { eventOfLine } from '../../shield/entries/to-event.ts'
+import { createRedactor, type Redactor } from '../../shield/redaction/redact.ts'
+import { openParts, type Parts, type PartsConfig } from '../../assemble/parts.ts'
+
+/** Determines which days can be read; asks the API where not sure. Throws `cancelled`, and for a held sink. */
+export async function planIn(
+  { config, store, hasStore, reading, runtime }: Work,
+  request: BackfillRequest,
+  signal: AbortSignal,
+): Promise<BackfillPlan> {
+  if (hasStore) await refuseHeld(config, store, request.sinks)
+  const { source } = reading
+  const deps = { ...runtime, source, store, policy: policyOf(config), maxAgeHoursOf: maxAgeHoursIn(config) }
+  return planBackfill(request, deps, signal)
+}
+
+/**
+ * Creates a backfill of a plan. A process that works on the store takes it with its next plan. With `resend` its days
+ * count as not shipped from then on; if that is interrupted, the backfill stays paused. Throws `cancelled`.
+ */
+export async function addBackfill(work: Work, plan: BackfillPlan, signal: AbortSignal): Promise<Backfill> {
+  const { backfills } = await work.createStore()
+  const { from, to, streams, resend = false } = plan
+  const id = randomBytes(5).toString('hex')
+  const createdAtMs = work.runtime.clock.now()
+  const backfill: Backfill = { id, createdAtMs, from, to, state: 'running', streams }
+  await backfills.add(resend ? { ...backfill, state: 'paused' } : backfill)
+  if (!resend) return backfill
+  // It waits for its days before the first of them counts as not shipped: an old day that nothing waits for would
+  // end as expired, with a gap.
+  const { deps } = await work.shipping({ delivers: false })
+  const zones = new Map(plan.zones.map((zone) => [zone.id, zone]))
+  await work.beating(async () => {
+    for (const { stream, state } of streams)
+      if (state === 'queued')
+        await unseeDay({ stream, zone: zones.get(stream.zone)!, request: id }, deps, signal)
+  })
+  await backfills.setState(id, 'running')
+  return backfill
+}
+
+/** How far a backfill is, with a row for each zone's day while there are no more of these than `mostOfZones`. */
+export async function lookAt({ store }: Work, id: string, mostOfZones: number) {
+  const own = (await store.backfills.list()).filter((each) => each.id === id)
+  return (await backfillStatuses(own, store, mostOfZones))[0]
+}
+
+/** The process that ships on the store now. */
+export async function shippingProcess({ config, store, runtime }: Work): Promise<string | undefined> {
+  return (await workersOn(config, store, runtime.clock))[0]?.name
+}
+
+/**
+ * Reads the streams of one backfill under the schedule lock, but nothing that is due and no older backfills. Backfills
+ * created meanwhile are read too, since their commands were told that a process takes them. Returns what was given up;
+ * undefined where another process ships on the store, and takes the backfill. Throws `cancelled` and the Failures of a
+ * store; unread streams stay in the store.
+ */
+export async function runInPlace(
+  work: Work,
+  id: string,
+  signal: AbortSignal,
+): Promise<readonly GivenUp[] | undefined> {
+  const { config, store, runtime } = work
+  const { clock, apiClock } = runtime
+  const lock = createLock(config, store, clock)
+  if ((await lock.acquire()) !== undefined) return undefined
+  try {
+    const holder = createHolder(true)
+    const held = await heldSinks(config, store)
+    await rememberSinks(config, store, held)
+    const { pump, settings } = await work.shipping({ holder })
+    const { backfills: stored, catalogue, ledger } = store
+    const others = new Set((await stored.list()).flatMap((each) => (each.id === id ? [] : [each.id])))
+
+    async function planOwn(): Promise<PlannedStream[]> {
+      // Treats older backfills as paused, so that the planner keeps what they have begun.
+      const backfills = (await stored.list()).map((each) =>
+        others.has(each.id) && each.state === 'running' ? { ...each, state: 'paused' as const } : each,
+      )
+      const [checkpoints, routes] = await Promise.all([catalogue.checkpoints(), catalogue.routes()])
+      return plan({ ...settings(), nowOf: apiClock.now, checkpoints, routes, backfills }).filter(
+        ({ priority, stream }) => priority === 'backfill' && !held.has(stream.sink),
+      )
+    }
+
+    const places = { live: 0, backfill: config.workers.backfillStreams }
+    const heartbeat = () => ledger.heartbeat(holder)
+    const givenUp = await drain({ clock, plan: planOwn, pump, places, heartbeat }, signal)
+    return givenUp.filter(({ planned }) => planned.readRequest?.id === id)
+  } finally {
+    await lock.release()
+  }
+}
+
+/** The age in hours from which on a destination takes no event, by the name of its sink. */
+function maxAgeHoursIn({ sinks }: Pick<Config, 'sinks'>): (sink: string) => number | undefined {
+  // Only presets whose destination has such a limit have the setting.
+  const limitOf = (sink: SinkConfig) =>
+    'batch' in sink && 'maxAgeHours' in sink.batch ? sink.batch.maxAgeHours : undefined
+  const hours = new Map(sinks.map((sink) => [sink.name, limitOf(sink)]))
+  return (sink) => hours.get(sink)
+}
+
+export interface ArchiveRequest extends Pick<BackfillRequest, 'zones' | 'from' | 'to'> {
+  readonly source: PartsConfig
+  readonly sinks: readonly SinkConfig[]
+}
+
+/** Ships days from the parts of a file or s3 sink in this process, beside any other. Throws `cancelled` and the Failures of a store. */
+export async function backfillFromArchive(
+  config: Config,
+  request: ArchiveRequest,
+  settled: ArchiveDeps['settled'],
+  signal: AbortSignal,
+): Promise<void> {
+  await using work = await openWork(config, { store: 'created' }, signal)
+  const { store } = work
+  const { sinks, deps } = await work.shipping()
+  const names = request.sinks.map(({ name }) => name)
+  await refuseHeld(config, store, names)
+  await rememberSinks({ sinks: request.sinks }, store)
+  const redactor = createRedactor(config.redact)
+  const targets = new Map(request.sinks.map(({ name, format }) => [name, format]))
+  const job = { ...request, source: request.source.name, sinks: names.map((name) => sinks.get(name)!) }
+  await using parts = openParts(request.source, work.runtime, signal)
+  const archive = {
+    settled,
+    pump: deps,
+    maxAgeHoursOf: maxAgeHoursIn(config),
+    read: (sink: string, zone: Zone, day: Day) =>
+      piecesOf(request.source, parts, targets.get(sink)!, { zone, day }, redactor),
+  }
+  await work.beating(() => shipArchive(job, archive, signal))
+}
+
+/** Formats whose lines keep enough of an event. */
+const kept: readonly FormatName[] = ['native', 'raw']
+
+/** The lines of a zone's day in the parts of a sink, as events that serve a sink of the target format. */
+export async function* piecesOf(
+  source: PartsConfig,
+  parts: Pick<Parts, 'all'>,
+  target: FormatName,
+  { zone, day }: { readonly zone: Zone; readonly day: Day },
+  redactor: Redactor,
+): AsyncGenerator<ArchivedPiece> {
+  // Parts may hold lines of a format that the sink had before.
+  const readers = [...new Set([source.format, ...kept])]
+    .filter((format) => servedBy(format === source.format ? source : { format }).includes(target))
+    .map((format) => formats[format]())
+  function eventOf(line: string): Event | undefined {
+    for (const reader of readers) {
+      const kept = reader.readBack?.(line)
+      if (kept === undefined) continue
+      return kept.zone === zone.id ? eventOfLine(kept, { id: zone.id, name: zone.name }, redactor) : undefined
+    }
+    return undefined
+  }
+  for await (const piece of parts.all({ zone: zone.id, day }))
+    yield 'lines' in piece ? { ...piece, lines: piece.lines.map(eventOf) } : piece
+}

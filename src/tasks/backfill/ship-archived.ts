@@ -1,0 +1,266 @@
+import type { PartEnd, PartLines } from '../../domain/audit-report.ts'
+import type { Checkpoint, Counters } from '../../domain/checkpoint.ts'
+import { daysFrom, type Day } from '../../domain/day.ts'
+import type { Event } from '../../domain/event/event.ts'
+import { cancelled, isFailure, messageOf } from '../../domain/failure.ts'
+import type { Cursor } from '../../domain/scan/page.ts'
+import { firstPlannedDay } from '../../domain/plan/plan.ts'
+import { isBeyondAsking, isReadable } from '../../domain/plan/stream-state.ts'
+import { isAnswered } from '../../domain/read-request.ts'
+import { shortRetryMs } from '../../domain/retry.ts'
+import type { Stream, Zone } from '../../domain/stream.ts'
+import type { AnySink, Source } from '../../ports/delivery.ts'
+import type { Clock } from '../../ports/process.ts'
+import { FoundEvents } from '../../days/found-events.ts'
+import { setClocks } from '../../plan/planner.ts'
+import { tooOldFor, type AgeLimits, type BackfillRequest } from '../../days/backfill-progress.ts'
+import { holdStream, type HeldStream } from '../../days/hold-stream.ts'
+import { shippedText } from '../../pump/end-stream.ts'
+import { shipStream } from '../../pump/pump-stream.ts'
+import type { PumpDeps, Session } from '../../pump/session.ts'
+
+/** A line that no event can be made of is undefined. */
+export type ArchivedPiece = PartLines<Event | undefined> | PartEnd
+
+/** A page is full when it has so many. */
+const fullEvents = 1_000
+const fullBytes = 4_194_304
+const mostNamed = 5
+
+export class Unreadable {
+  /** Lines that no event can be made of; a torn last line counts too. */
+  lines = 0
+  damagedParts = 0
+  /** The first of them and the damaged parts, for people; at most five. */
+  readonly where: string[] = []
+
+  note(kind: 'lines' | 'damagedParts', where: string): void {
+    this[kind]++
+    if (this.where.length < mostNamed) this.where.push(where)
+  }
+}
+
+/**
+ * Reads a day's files of another sink page by page; the last page is empty. A cursor is a number of pages and valid for
+ * this reading only. A page that is requested again is read again from the first line.
+ */
+function createArchiveSource(read: () => AsyncIterable<ArchivedPiece>, clock: Clock) {
+  let unreadable = new Unreadable()
+  let pages: AsyncGenerator<readonly Event[], undefined> | undefined
+  let [number, events] = [0, 0]
+
+  async function next(signal: AbortSignal): Promise<readonly Event[]> {
+    if (signal.aborted) throw cancelled(signal.reason)
+    const { value: page = [] } = await pages!.next()
+    events += page.length
+    number++
+    return page
+  }
+
+  return {
+    unreadable: () => unreadable,
+    /** How many of them were read. */
+    events: () => events,
+    async fetchPage({ cursor }: { readonly cursor: Cursor | null }, signal: AbortSignal) {
+      const requestedAt = clock.steady()
+      const wanted = Number(cursor ?? 0)
+      if (pages === undefined || wanted !== number) {
+        await pages?.return(undefined)
+        unreadable = new Unreadable()
+        pages = pagesOf(read(), unreadable)
+        number = events = 0
+      }
+      while (number < wanted) await next(signal)
+      const page = await next(signal)
+      const more = page.length > 0
+      const following = more ? (String(number) as Cursor) : null
+      const content = () => ({ events: page, more, next: following })
+      return { content, bytes: 0, requestedAt, release: () => undefined }
+    },
+    close: () => pages?.return(undefined),
+  } satisfies Source & Record<string, unknown>
+}
+
+/** The events of a day in pages of whole pieces; lines that cannot be read are recorded and skipped. */
+export async function* pagesOf(
+  pieces: AsyncIterable<ArchivedPiece>,
+  unreadable: Unreadable,
+): AsyncGenerator<readonly Event[], undefined> {
+  let [page, bytes]: [Event[], number] = [[], 0]
+  for await (const piece of pieces) {
+    const { part } = piece
+    if ('lines' in piece) {
+      bytes += piece.bytes
+      for (const [index, event] of piece.lines.entries())
+        if (event === undefined) unreadable.note('lines', `${part}, line ${piece.from + index}`)
+        else page.push(event)
+    } else if (piece.damage !== undefined) unreadable.note('damagedParts', `${part}: ${piece.damage}`)
+    else if (piece.isTorn) unreadable.note('lines', `${part}, line ${piece.wholeLines + 1} (it has no end)`)
+    if (page.length < fullEvents && bytes < fullBytes) continue
+    if (page.length > 0) yield page
+    ;[page, bytes] = [[], 0]
+  }
+  if (page.length > 0) yield page
+}
+
+export interface Archived {
+  readonly shipped: number
+  /** Delivered to the sink before. */
+  readonly present: number
+  readonly filtered: number
+  readonly skipped: number
+  /** Of those shipped: refused by the sink, and dead letters now. */
+  readonly refused: number
+  readonly unreadable: Unreadable
+  /** Why nothing, or not all, was shipped; absent where all was. */
+  readonly leftOut?: string
+}
+
+function nothing(leftOut?: string): Archived {
+  const none = { shipped: 0, present: 0, filtered: 0, skipped: 0, refused: 0, unreadable: new Unreadable() }
+  return leftOut === undefined ? none : { ...none, leftOut }
+}
+
+interface ArchiveRequest extends Pick<BackfillRequest, 'zones' | 'from' | 'to'> {
+  /** Name of the sink whose files are read. */
+  readonly source: string
+  readonly sinks: readonly AnySink[]
+}
+
+export interface ArchiveDeps extends AgeLimits {
+  readonly pump: PumpDeps
+  /** A day's files, read from the first line on with each call, as events that serve the sink; none where it has no files. */
+  read(sink: string, zone: Zone, day: Day): AsyncIterable<ArchivedPiece>
+  settled(stream: Stream, archived: Archived): void
+}
+
+/** When a sink fails, goes on with the next one. Throws `cancelled` and the Failures of a store. */
+export async function shipArchive(
+  { source, sinks, zones, from, to }: ArchiveRequest,
+  deps: ArchiveDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, apiClock, clock } = deps.pump
+
+  async function shipDay(job: ArchivedJob): Promise<Archived> {
+    const { stream, read } = job
+    const tooOld = tooOldFor(stream, clock.now(), deps)
+    if (tooOld !== undefined) return nothing(tooOld)
+    for await (const _ of read()) return await shipArchived(job, deps.pump, signal)
+    // A day without events has no file; the source's own checkpoint shows whether it was read to its end.
+    const own = await store.ledger.read({ ...stream, sink: source })
+    const isEmpty = own?.lastFull !== undefined && own.counters.events === 0
+    return nothing(isEmpty ? undefined : `${source} has no files of it`)
+  }
+
+  setClocks(await store.catalogue.checkpoints(), zones, apiClock)
+  const places = daysFrom(from, to).flatMap((day) => zones.map((zone) => ({ day, zone })))
+  for (const sink of sinks)
+    for (const { day, zone } of places) {
+      const stream = { zone: zone.id, day, sink: sink.name }
+      const read = () => deps.read(sink.name, zone, day)
+      const job = { request: crypto.randomUUID(), stream, zone, sink, read }
+      try {
+        deps.settled(stream, await shipDay(job))
+      } catch (error) {
+        if (!isFailure(error) || signal.aborted || error.code.startsWith('store_')) throw error
+        const why = `${messageOf(error)}; this sink gets nothing more in this run: run it again`
+        deps.settled(stream, nothing(why))
+        break
+      }
+    }
+}
+
+interface ArchivedJob extends HeldStream {
+  /** Id of its read request: random, never used before. */
+  readonly request: string
+  readonly sink: AnySink
+  /** The day's files; read from the first line on with each call. */
+  readonly read: () => AsyncIterable<ArchivedPiece>
+}
+
+/**
+ * Ships the events of a day's files that a stream has not delivered: runs the pump over another source, and holds the
+ * stream from the first line to the last, its waits included. A process that takes it over, since this one was suspended,
+ * makes it begin again at the first line, as does a failure: what is seen is skipped. Throws the Failures of the sink and
+ * the store; what was shipped until then stays shipped.
+ */
+export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: AbortSignal): Promise<Archived> {
+  const { stream, zone, request: id } = job
+  const before = await deps.store.ledger.read(stream)
+  const source = createArchiveSource(job.read, deps.clock)
+  const on = { stream, zone, readRequest: { id, source: 'archive' } as const, mayGoOn: () => true }
+  try {
+    const ship = (session: Session) => shipHeld(session, job, signal)
+    const left = await holdStream(on, { ...deps, source }, ship, signal)
+    if (left === 'index') return await compareCounts(job, deps)
+    if (left !== undefined) return left
+    const { counters } = (await deps.store.ledger.read(stream))!
+    const gained = (name: keyof Counters) => (counters[name] ?? 0) - (before?.counters[name] ?? 0)
+    const [refused, filtered, skipped] = [gained('deadLetters'), gained('filtered'), gained('skipped')]
+    const shipped = gained('delivered') + refused
+    const present = Math.max(0, source.events() - shipped - filtered - skipped)
+    return { shipped, present, filtered, skipped, refused, unreadable: source.unreadable() }
+  } finally {
+    await source.close()
+  }
+}
+
+const stillRead = 'it is still read from the API, which ships what is missing'
+
+/** Undefined once all is shipped; else why nothing is. */
+async function shipHeld(session: Session, { sink }: ArchivedJob, signal: AbortSignal) {
+  const { checkpoint, commit, deps, job, now } = session
+  const dropped = await deps.store.ledger.dropped(job.stream)
+  if (dropped === 'day') return nothing(shippedText(dropped, checkpoint()))
+  if (dropped !== undefined) return dropped
+  if (await isPolled(session)) return nothing(stillRead)
+  await commit(begun(checkpoint(), now()))
+  for (let failures = 0; !isAnswered(checkpoint(), job.readRequest!);) {
+    if (signal.aborted) throw cancelled(signal.reason)
+    const { delivered } = checkpoint().counters
+    const failure = await shipStream(session, sink, undefined, signal)
+    if (failure === undefined) continue
+    failures = checkpoint().counters.delivered > delivered ? 1 : failures + 1
+    // Failures name times by this host's clock.
+    const waitMs = shortRetryMs(failure, failures, deps.clock.now())
+    if (waitMs === undefined) throw failure
+    await deps.clock.sleep(waitMs, signal)
+  }
+  return undefined
+}
+
+/**
+ * Until all of it is shipped, the day's fingerprints are kept. One of which nothing else is known has ended, so that no
+ * poll reads it.
+ */
+function begun(before: Checkpoint, nowMs: number): Checkpoint {
+  const { archiveSinceMs = nowMs, commit } = before
+  const ended = { as: 'complete', atMs: nowMs } as const
+  return { ...before, archiveSinceMs, ...(commit === 0 && { ended }) }
+}
+
+/** A poll of the day would wait until all of it is shipped. */
+async function isPolled({ checkpoint, job, deps, policy, now }: Session): Promise<boolean> {
+  const { ended, commit } = checkpoint()
+  const { zone, day, sink } = job.stream
+  if (ended !== undefined || isBeyondAsking(day, now(), policy)) return false
+  if (commit > 0 || !isReadable(day, now(), policy)) return commit > 0
+  const route = (await deps.store.catalogue.routes()).find((each) => each.zone === zone && each.sink === sink)
+  return day >= (route?.firstDay ?? firstPlannedDay(now(), policy))
+}
+
+/** After the fingerprints were dropped, counts and hashes remain: where they match, all was shipped already. */
+async function compareCounts(job: ArchivedJob, { store }: PumpDeps): Promise<Archived> {
+  const unreadable = new Unreadable()
+  const found = new FoundEvents()
+  for await (const events of pagesOf(job.read(), unreadable)) for (const event of events) found.add(event)
+  const ledger = new Map((await store.ledger.minutes(job.stream)).map((each) => [each.minute, each]))
+  const isThere = [...found.minutes].every(([minute, { fingerprints, hash }]) => {
+    const own = ledger.get(minute)
+    return own?.count === fingerprints.size && own.hash === hash
+  })
+  return isThere
+    ? { ...nothing(), unreadable, present: found.count }
+    : { ...nothing(shippedText('index', await store.ledger.read(job.stream))), unreadable }
+}

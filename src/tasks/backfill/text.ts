@@ -1,0 +1,191 @@
+import type { Config } from '../../config/schema.ts'
+import { daysBetween } from '../../domain/day.ts'
+import { withoutSink } from '../../domain/failure.ts'
+import { reasonsOf, type Backfilled } from '../../domain/plan/backfill.ts'
+import type { BackfillStatus } from '../../status/status.ts'
+import { counted, countOf, firstOf, cut, pad, printable, wrap } from '../../domain/text/terminal-text.ts'
+import { durationText, secondText } from '../../domain/text/time.ts'
+import { type BackfillDayStatus, type BackfillPlan, summed } from '../../days/backfill-progress.ts'
+import type { Clock } from '../../ports/process.ts'
+import type { Io } from '../command.ts'
+import { createDisplay } from '../../terminal/live.ts'
+import { barOf, table, type Column, paintFor, plainSomeOf, type Paint } from '../../terminal/text.ts'
+
+const mostNamed = 5
+
+export function planLines(plan: BackfillPlan, paint: Paint): string[] {
+  const { from, to, zones, sinks, streams, resend } = plan
+  const days = daysBetween(from, to) + 1
+  const size = `${counted(days, 'day')} × ${counted(zones.length, 'zone')} × ${counted(sinks.length, 'sink')}`
+  const queued = streams.filter(({ state }) => state === 'queued')
+  const left = streams.length - queued.length
+  return [
+    `${resend === true ? 'resend' : 'backfill'} from ${from} to ${to}: ${size}`,
+    ...[...Map.groupBy(queued, ({ stream }) => stream.day)].map(
+      ([day, own]) => `  ${day}  ${queuedText(own, plan)}`,
+    ),
+    ...leftOutLines(reasonsOf(streams), paint.width).map(paint.bad),
+    `total: ${queuedText(queued, plan)}${left === 0 ? '' : `; ${left} left out`}`,
+  ]
+}
+
+function queuedText(queued: readonly Backfilled[], { estimate }: BackfillPlan): string {
+  const known = queued.flatMap(({ stream }) => estimate(stream) ?? [])
+  const calls = known.reduce((sum, pages) => sum + pages, 0)
+  const isKnown = known.length === queued.length
+  const requests = isKnown ? `about ${counted(calls, 'request')}` : 'an unknown number of requests'
+  return `${counted(queued.length, 'stream')} queued, ${requests}`
+}
+
+/** Days that are not read, a line for each reason. */
+export function leftOutLines(reasons: BackfillStatus['reasons'], width: number): string[] {
+  return [...Map.groupBy(reasons, ({ reason }) => reason)].flatMap(([reason, own]) => {
+    const days = [...new Set(own.map(({ day }) => day))].toSorted()
+    const zones = [...new Set(own.map(({ zone }) => zone))]
+    const sinks = [...new Set(own.map(({ sink }) => sink))]
+    const who = `${zones.length === 1 ? 'zone' : 'zones'} ${firstOf(zones, mostNamed)}`
+    const when = days.length === 1 ? days[0] : `${days.length} days from ${days[0]} to ${days.at(-1)}`
+    const text = `${when}  ${who} → ${firstOf(sinks, mostNamed)} left out: ${printable(reason, 500)}`
+    return wrap(text, '  ', width)
+  })
+}
+
+/** Why queued streams make no progress: `zone 101 2026-11-18 → archive: network: …`, a line each. */
+export function failingLines(errors: BackfillStatus['errors']): string[] {
+  return errors.map(({ zone, day, sink, code, message }) => {
+    const why = printable(withoutSink(message, sink), 500)
+    return `zone ${zone} ${day} → ${printable(sink)}: ${code}: ${why}`
+  })
+}
+
+const backfillColumns: readonly Column<BackfillStatus>[] = [
+  ['backfill', ({ id }) => printable(id)],
+  ['from', ({ from }) => from],
+  ['to', ({ to }) => to],
+  ['state', ({ state }) => state],
+  ['read', ({ days }) => `${Math.floor(shareOf(days) * 100)} %`],
+  ['done', ({ done }) => String(done), { spare: 1 }],
+  ['queued', ({ queued }) => String(queued), { spare: 2 }],
+  ['left out', ({ leftOut }) => String(leftOut)],
+  ['created at', ({ createdAt }) => secondText(createdAt), { spare: 0 }],
+]
+
+/** Backfills, a row each, and why streams of them make no progress: for `backfill list` and `status --verbose`. */
+export function backfillLines(backfills: readonly BackfillStatus[], paint: Paint): string[] {
+  const failing = backfills.flatMap(({ errors }) => failingLines(errors.slice(0, mostNamed)))
+  return [
+    ...table(backfills, backfillColumns, paint),
+    ...failing.flatMap((line) => wrap(line, '  ', paint.width)).map(paint.bad),
+  ]
+}
+
+/** How much of what can be read has been read, from 0 to 1. */
+export function shareOf(days: BackfillStatus['days']): number {
+  let [streams, read] = [0, 0]
+  for (const day of days) {
+    const own = day.queued + day.done
+    streams += own
+    read += own * fractionOf(day)
+  }
+  return streams === 0 ? 0 : read / streams
+}
+
+/** How much of the readable streams has been read, from 0 to 1. */
+export function fractionOf({ pages, expectedPages, queued, done }: BackfillDayStatus): number {
+  if (queued === 0) return done === 0 ? 0 : 1
+  return expectedPages === undefined ? done / (done + queued) : Math.min(1, pages / expectedPages)
+}
+
+const redrawMs = 500
+const mostTroubles = 3
+/** More rows would not fit on a small terminal. */
+export const mostRows = 12
+const mostTitle = 30
+const barWidth = 16
+
+/** Shows the progress of a backfill: redrawn in place on a terminal, as plain lines at intervals elsewhere. */
+export function createBackfillView(config: Config, io: Pick<Io, 'stdout' | 'stderr'>, clock: Clock) {
+  const display = createDisplay(config, io, clock, redrawMs)
+  const names = new Map(config.zones.map(({ id, name }) => [id, name]))
+  const titleOf = ({ day, zone }: BackfillDayStatus) =>
+    zone === undefined ? day : `${day}  ${printable(names.get(zone) ?? String(zone))}`
+  const columns: readonly Column<BackfillDayStatus>[] = [
+    ['', titleOf, { most: mostTitle }],
+    ['', (row) => pad(barOf(fractionOf(row) * barWidth), barWidth)],
+    ['', stateText],
+    ['', eventsText, { align: 'right' }],
+  ]
+  /** When pages were first seen, and how many these were. */
+  let begun: { readonly pages: number; readonly atMs: number } | undefined
+
+  /** How long the rest takes at the rate so far. */
+  function restText({ queued, pages, expectedPages }: ReturnType<typeof summed>): string {
+    if (queued === 0) return 'nothing left'
+    const atMs = clock.monotonic()
+    if (pages > 0) begun ??= { pages, atMs }
+    if (begun === undefined || begun.atMs === atMs) return 'beginning'
+    const perSecond = Math.max(0, ((pages - begun.pages) * 1000) / (atMs - begun.atMs))
+    const rate = `${perSecond.toFixed(perSecond < 10 ? 1 : 0)} pages/s`
+    if (expectedPages === undefined || perSecond === 0) return rate
+    const left = durationText(Math.max(0, expectedPages - pages) / perSecond)
+    return `${rate}, about ${left} left; live events go first`
+  }
+
+  function show({ id, from, to, days, errors }: BackfillStatus): void {
+    const failing = failingLines(errors).slice(0, mostTroubles)
+    const lines = new Map<string, string>()
+    for (const row of days.filter(({ pages, done }) => pages > 0 || done > 0))
+      lines.set(titleOf(row), `${titleOf(row)}: ${stateText(row)}, ${eventsText(row)}`)
+    for (const text of failing) lines.set(text, text)
+    display.print(lines)
+    const paint = paintFor(io.stderr)
+    const width = display.width()
+    const shown = days.length <= mostRows ? days : days.filter(({ queued }) => queued > 0)
+    const rows = table(shown.slice(0, mostRows), columns, { ...paint, width })
+    if (shown.length > mostRows) rows.push(`… and ${countOf(shown.length - mostRows, 'more day')}`)
+    const fit = (lines: readonly string[]) => lines.map((line) => cut(line, width))
+    const took = durationText(display.seconds())
+    const title = pad(`${printable(id)}: ${from === to ? from : `${from} to ${to}`}`, width - took.length)
+    display.draw([
+      ...fit([`${title}${took}`, ...rows]),
+      ...fit([restText(summed(days))]).map(paint.dim),
+      ...fit(failing).map(paint.bad),
+    ])
+  }
+
+  return {
+    log: display.log,
+    say: display.say,
+    pauseMs: display.pauseMs,
+    show,
+    /** Draws a last time and keeps the drawing; returns a summary of the whole backfill. */
+    end(backfill: BackfillStatus): string {
+      show(backfill)
+      display.keep()
+      const { id, state, days } = backfill
+      const { done, queued, leftOut, pages, events } = summed(days)
+      const told = [
+        `${counted(done, 'stream')} read`,
+        counted(pages, 'page'),
+        // The store has no number of those that were filtered, skipped or refused among them.
+        `${counted(events, 'event')} that ${events === 1 ? 'was' : 'were'} missing`,
+        ...plainSomeOf([queued, 'not read'], [leftOut, 'left out']),
+      ]
+      return `backfill ${id} ${state}: ${told.join(', ')}, in ${display.seconds().toFixed(1)} s`
+    },
+  }
+}
+
+function stateText(row: BackfillDayStatus): string {
+  const { queued, done, pages, expectedPages, leftOut } = row
+  const left = leftOut > 0 ? `, ${leftOut} left out` : ''
+  if (queued === 0) return done === 0 ? 'left out' : `done${left}`
+  if (pages === 0) return 'waiting'
+  return (
+    (expectedPages === undefined ? countOf(pages, 'page') : `${Math.floor(fractionOf(row) * 100)} %`) + left
+  )
+}
+
+function eventsText({ events, pages, done }: BackfillDayStatus): string {
+  return pages === 0 && done === 0 ? '' : countOf(events, 'event')
+}

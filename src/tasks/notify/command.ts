@@ -1,0 +1,47 @@
+import type { Command } from 'commander'
+import { createMessenger } from '../../notify/post.ts'
+import { systemClock } from '../../clock.ts'
+import { version } from '../../assemble/version.ts'
+import { isFailure, messageOf } from '../../domain/failure.ts'
+import { printable } from '../../domain/text/terminal-text.ts'
+import { exitCodes, type Registration, example } from '../command.ts'
+
+export function register({ command: notify, io, exit, load }: Registration): void {
+  notify.addHelpText('after', example('notify test'))
+  notify
+    .command('test')
+    .description('send a message to each place of notify, and request the heartbeat')
+    .addHelpText('after', example('notify test'))
+    .action(async (_: unknown, command: Command) => {
+      const { config } = load(command, 'notices')
+      const messenger = createMessenger(systemClock, version)
+      const text = 'This is a test of shieldlog notify. Nothing is wrong.'
+      const notice = { key: 'test', text, remedy: '', sinceMs: systemClock.now() }
+      const tried = async (what: string, work: () => Promise<void>) => {
+        try {
+          await work()
+          io.stdout.write(`${what}  ok\n`)
+        } catch (error) {
+          if (!isFailure(error) || error.kind === 'cancelled') throw error
+          io.stdout.write(`${what}  FAIL  ${printable(messageOf(error))}\n`)
+          exit(exitCodes.failed)
+        }
+      }
+      try {
+        for (const place of config.notify)
+          await tried(place.name, async () => {
+            // What is told begins and ends, so that no incident stays open.
+            for (const status of ['begins', 'over'] as const)
+              await messenger.tell(place, { ...notice, status }, 'test', io.signal)
+          })
+        const { heartbeat } = config
+        if (heartbeat !== undefined)
+          await tried('heartbeat', () => messenger.beat(heartbeat.url, [], io.signal))
+        if (config.notify.length > 0 || heartbeat !== undefined) return
+        io.stderr.write('Nobody is told of anything: set notify or heartbeat.url.\n')
+        exit(exitCodes.failed)
+      } finally {
+        await messenger.close()
+      }
+    })
+}

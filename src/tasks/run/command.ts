@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto'
+import { Option, type Command } from 'commander'
+import { createRuntime } from '../../assemble/runtime.ts'
+import type { Role } from '../../process/backend.ts'
+import { Daemon } from '../../process/daemon.ts'
+import { fleetState } from '../../assemble/state.ts'
+import { printable, counted, firstOf, sumOf } from '../../domain/text/terminal-text.ts'
+import type { Loaded } from '../../config/load.ts'
+import { messageOf, type Failure } from '../../domain/failure.ts'
+import { within } from '../../domain/promises.ts'
+import type { InternalEvent } from '../../domain/internal-event.ts'
+import { exitCodes, type Io, UsageError, type Registration, programName } from '../command.ts'
+import { createProgress } from './progress.ts'
+import { createTeller, progressMode, type Teller } from '../../terminal/live.ts'
+
+export function register({ command, io, exit, load }: Registration): void {
+  command
+    .option('--once', 'read every planned stream to its last page once, then exit')
+    .addOption(
+      new Option('--role <role>', 'part of the work that this process does')
+        .choices(['all', 'scheduler', 'worker'])
+        .default('all'),
+    )
+    .addHelpText(
+      'after',
+      `\nExample:\n  SHIELDLOG_API_ACCESS_KEY=… SHIELDLOG_ZONES=101 ${programName()} run\n`,
+    )
+    .action(async ({ once = false, role }: { once?: boolean; role: Role }, command: Command) => {
+      const progress = once ? 'always' : 'terminal'
+      exit(await run(() => load(command), { once, role, progress }, io))
+    })
+}
+
+export interface RunOptions {
+  readonly once: boolean
+  /** The share of the work for this process, where processes share it over Redis. */
+  readonly role?: Role
+  /** Shows pages, events and lag per zone, with a summary at the end; `terminal`: only as a table redrawn in place. */
+  readonly progress: 'always' | 'terminal'
+  /** Receives every internal event; `say` prints a line above the table. */
+  readonly watch?: (internalEvent: InternalEvent, say: (line: string) => void) => void
+}
+
+/** A longer stop is cut off: the next start continues from the last commit. */
+const stopWithinMs = 4_500
+
+/** Runs the daemon until a signal; with `once` until every planned stream was read to its last page. */
+export async function run(load: () => Loaded, options: RunOptions, io: Io): Promise<number> {
+  const loaded = load()
+  const { role = 'all' } = options
+  if (role !== 'all' && (options.once || fleetState(loaded.config) === undefined)) {
+    const remedy = 'remove --role, or set state to redis://…'
+    throw new UsageError(`--role ${role} needs a state in Redis, which processes share; ${remedy}`)
+  }
+  const { config } = loaded
+  const isShown = options.progress === 'always' || progressMode(config, io) === 'live'
+  const progress = isShown ? createProgress(config, io) : undefined
+  const log = progress?.log
+  const say = progress?.say ?? createTeller(config, io.stderr)
+  // A run that ends by itself and draws a table logs warnings and errors only.
+  const isQuiet = log !== undefined && options.once && config.log.level === 'info'
+  let lost = 0
+  const runtime = createRuntime(config, {
+    watch(internalEvent) {
+      if (internalEvent.name === 'EventsLost') lost += internalEvent.count
+      progress?.watch(internalEvent)
+      options.watch?.(internalEvent, say)
+    },
+    ...(log !== undefined && { log }),
+    ...(isQuiet && { logLevel: 'warn' }),
+  })
+  const fatal = new AbortController()
+  const serve = !options.once || config.server.configured
+  const sinkGone = (failure: Failure) => fatal.abort(failure)
+  const daemon = new Daemon(loaded, { runtime, serve, role, sinkGone, systemd: process.env })
+  const stop = AbortSignal.any([io.signal, fatal.signal])
+  const stopFollowing = io.onHangup(() => {
+    if (options.once) say('SIGHUP is ignored: run --once keeps the configuration that it began with')
+    else void daemon.reload(load)
+  })
+  const shown = new AbortController()
+  let following: Promise<void> | undefined
+  try {
+    await daemon.open(stop)
+    following = progress?.follow(daemon, AbortSignal.any([stop, shown.signal]))
+    const code = options.once ? await shipOnce(daemon, say, () => lost, stop) : await shipOn(daemon, stop)
+    if (!fatal.signal.aborted) return code
+    say(printable(messageOf(fatal.signal.reason)))
+    return exitCodes.failed
+  } finally {
+    stopFollowing()
+    if (io.signal.aborted) runtime.telemetry.emit({ name: 'Stopping', signal: String(io.signal.reason) })
+    shown.abort()
+    const stopping = Promise.all([following, daemon.stop()])
+    if ((await within(stopWithinMs, stopping, runtime.clock)) === 'late')
+      io.exit(fatal.signal.aborted ? 1 : 0)
+    if (following !== undefined) progress?.end()
+    runtime.telemetry.emit({ name: 'Stopped' })
+  }
+}
+
+async function shipOn(daemon: Daemon, stop: AbortSignal): Promise<number> {
+  await daemon.start()
+  if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }))
+  return exitCodes.done
+}
+
+async function shipOnce(daemon: Daemon, say: Teller, lost: () => number, stop: AbortSignal): Promise<number> {
+  const engine = daemon.engine()
+  const deadLetters = async () => sumOf((await engine.status()).deadLetters, 'count')
+  const before = await deadLetters()
+  const givenUp = await engine.drain(randomUUID(), stop).catch((error: unknown) => {
+    if (stop.aborted) return undefined
+    throw error
+  })
+  if (givenUp === undefined) return exitCodes.done
+  const refused = (await deadLetters()) - before
+  const missing = daemon.missingZones()?.account
+  const unread = [...Map.groupBy(givenUp, ({ reason }) => reason)].map(([reason, streams]) => {
+    const names = streams.map(
+      ({ planned: { stream } }) => `zone ${stream.zone} ${stream.day} → ${stream.sink}`,
+    )
+    return `not read to the end: ${firstOf(names, 5)}: ${printable(reason)}`
+  })
+  const complaints = [
+    missing !== undefined && `nothing of account ${missing} was read: its zones cannot be listed`,
+    ...unread,
+    refused > 0 && `refused by a sink: ${counted(refused, 'event')}; \`dead-letters list\` shows the reasons`,
+    lost() > 0 &&
+      `acknowledged and dropped by a destination: ${counted(lost(), 'event')}; the log has its answers`,
+  ].filter((line) => line !== false)
+  for (const line of complaints) say(line, 'error')
+  return complaints.length === 0 ? exitCodes.done : exitCodes.failed
+}

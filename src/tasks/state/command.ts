@@ -1,0 +1,94 @@
+import type { Command } from 'commander'
+import { hasPlace, heldSinks, places, rememberSinks, type HeldSinks } from '../../assemble/held-sinks.ts'
+import { createHolder } from '../../assemble/quiet-runtime.ts'
+import { createRuntime } from '../../assemble/runtime.ts'
+import { openSink } from '../../assemble/shipping.ts'
+import { createLock, stateName } from '../../assemble/state.ts'
+import { openWork } from '../../assemble/work.ts'
+import type { Config, SinkConfig } from '../../config/schema.ts'
+import { Failure } from '../../domain/failure.ts'
+import { counted, printable } from '../../domain/text/terminal-text.ts'
+import { knownSinks, renameSink } from './rename-sink.ts'
+import { sinkNameArgument, chooseSinks, unknownName } from '../options.ts'
+import { exitCodes, UsageError, type Registration, example } from '../command.ts'
+import { wrapped } from '../../terminal/text.ts'
+
+export function register({ command: state, io, exit, load }: Registration): void {
+  state.addHelpText('after', example('state rename-sink archive main'))
+  state
+    .command('rename-sink')
+    .description("move a sink's checkpoints, gaps and dead letters to another name")
+    .argument('<old>', 'present name')
+    .argument('<new>', 'new name, never used before', sinkNameArgument)
+    .addHelpText('after', example('state rename-sink siem splunk'))
+    .action(async (from: string, to: string, _: unknown, command: Command) => {
+      if (from === to)
+        throw new UsageError(
+          `the present name and the new name are both ${printable(from)}; use another new name`,
+        )
+      const { config } = load(command, 'state')
+      const streams = await renameInStore(config, from, to, io.signal)
+      io.stdout.write(`${counted(streams, 'stream')} moved from ${from} to ${to}\n`)
+      if (!config.sinks.some(({ name }) => name === to))
+        io.stderr.write(
+          `change the name of the sink to ${to} in the configuration too, before the next run\n`,
+        )
+    })
+  state
+    .command('new-sink')
+    .description('say that a held sink is a new one, to which everything shall be shipped')
+    .argument('<name>', 'as in the configuration')
+    .addHelpText('after', example('state new-sink splunk'))
+    .action(async (name: string, _: unknown, command: Command) => {
+      const { config } = load(command, 'state')
+      const why = (await acceptNew(config, chooseSinks(config, [name])[0]!, io.signal)).get(name)
+      if (why === undefined) {
+        io.stdout.write(`${name} is a new sink: all days that the API lists are shipped to it\n`)
+        return
+      }
+      io.stderr.write(wrapped(`sink ${name}: ${printable(why, 1_000)}\n`, io.stderr))
+      exit(exitCodes.failed)
+    })
+}
+
+/** Moves the store's records of a sink to another name, while no `run` works on it. Throws Failure and UsageError. */
+async function renameInStore(config: Config, from: string, to: string, signal: AbortSignal): Promise<number> {
+  const runtime = createRuntime(config, { logLevel: 'warn' })
+  await using work = await openWork(config, { store: 'existing', runtime }, signal)
+  const { store, hasStore } = work
+  if (!hasStore)
+    throw new Failure('stop', 'store_refuses', `there is no store at ${stateName(config)}: nothing to rename`)
+  await using parts = new AsyncDisposableStack()
+  const lock = parts.adopt(createLock(config, store, runtime.clock), (each) => each.release())
+  const other = await lock.acquire()
+  if (other !== undefined) {
+    const why = `another shieldlog runs on this state: ${other}`
+    throw new Failure('wait', 'held', `${why}; stop it first, or it would continue under the old name`)
+  }
+  const known = await knownSinks(store)
+  if (!known.includes(from))
+    throw unknownName({ option: 'sink', name: from, what: 'is not in the store', known })
+  // The configuration may still name the sink by its old name, or already by the new one.
+  const files = config.sinks.filter(({ type }) => type === 'file')
+  const settings = files.find(({ name }) => name === from) ?? files.find(({ name }) => name === to)
+  const sink = settings && openSink({ ...settings, name: from }, runtime)
+  parts.defer(() => sink?.close())
+  // With the schedule lock no other process starts a pump meanwhile, and there is no wait for a dead one.
+  const { deps } = await work.shipping({ delivers: false, holder: createHolder(true) })
+  return await renameSink({ from, to, sink }, deps, signal)
+}
+
+/** Stores that a sink is a new one, also where it looks like another under a new name. Throws Failure. */
+async function acceptNew(config: Config, sink: SinkConfig, signal: AbortSignal): Promise<HeldSinks> {
+  if (!hasPlace(sink)) {
+    const why = `the address of sink ${sink.name} is not known here`
+    const remedy = 'set the variables, or make readable the files, that it uses'
+    throw new Failure('refuse', 'rejected', `${why}: ${remedy}`)
+  }
+  await using work = await openWork(config, { store: 'created' }, signal)
+  const held = await heldSinks(config, work.store)
+  // Only another place helps these. Nothing is stored of the sink, so that its remedy keeps naming the old one.
+  if (sink.type in places && held.has(sink.name)) return held
+  await rememberSinks({ sinks: [sink] }, work.store)
+  return await heldSinks({ sinks: [sink] }, work.store)
+}

@@ -1,0 +1,82 @@
+import type { Figure, FiguresOf } from '../domain/internal-event.ts'
+import { isFailure } from '../domain/failure.ts'
+import type { Clock, Telemetry } from '../ports/process.ts'
+
+export interface Target {
+  readonly of: FiguresOf
+  readonly account: string
+  readonly everyMs: number
+}
+
+export interface FiguresDeps {
+  readonly clock: Clock
+  readonly telemetry: Telemetry
+  /** Throws Failure, also for an answer that is not whole. */
+  readonly read: (target: Target, signal: AbortSignal) => Promise<readonly Figure[]>
+  /** Whether this process of several reads the figures. Rejects where that is not known at the moment. */
+  readonly mayRead: () => Promise<boolean>
+  /** Zones come and go; one that stays keeps what is known of it. */
+  readonly targets: () => readonly Target[]
+}
+
+/** How often it is asked whether this process reads: as often as processes tell each other that they live. */
+const askEveryMs = 5_000
+/** After a failed reading. */
+const retryMs = 300_000
+
+/** Reads one zone or application after the other until the signal aborts; sooner after a failure. Never rejects. */
+export async function keepFigures(
+  { clock, telemetry, read, mayRead, targets }: FiguresDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  /** When each target is read next, by the monotonic clock. */
+  const due = new Map<string, number>()
+  const wereRead = new Set<string>()
+  const keyOf = ({ of }: Target) => JSON.stringify(of)
+  const dueAtMs = (target: Target) => due.get(keyOf(target)) ?? -Infinity
+  let isReader = false
+
+  async function readOne(target: Target): Promise<void> {
+    const { of, account, everyMs } = target
+    try {
+      const figures = await read(target, signal)
+      telemetry.emit({ name: 'FiguresRead', of, account, figures, atMs: clock.now() })
+      wereRead.add(keyOf(target))
+      due.set(keyOf(target), clock.monotonic() + everyMs)
+    } catch (error) {
+      if (signal.aborted) return
+      const { retryAt = 0 } = isFailure(error) ? error.details : {}
+      // At least as long as the API asks to wait.
+      const waitMs = Math.max(Math.min(everyMs, retryMs), retryAt - clock.now())
+      due.set(keyOf(target), clock.monotonic() + waitMs)
+      if (!isFailure(error)) throw error
+      telemetry.emit({
+        name: 'FiguresFailed',
+        of,
+        account,
+        failure: error,
+        neverRead: !wereRead.has(keyOf(target)),
+      })
+    }
+  }
+
+  while (!signal.aborted) {
+    try {
+      const before: boolean = isReader
+      // While it is not known, the process that read goes on.
+      isReader = await mayRead().catch(() => before)
+      if (before && !isReader) {
+        telemetry.emit({ name: 'FiguresHandedOver' })
+        due.clear()
+        wereRead.clear()
+      }
+      for (const target of isReader ? targets() : [])
+        if (!signal.aborted && dueAtMs(target) <= clock.monotonic()) await readOne(target)
+    } catch (error) {
+      if (!signal.aborted) telemetry.emit({ name: 'UpkeepFailed', task: 'figures', error })
+    }
+    const dueInMs = targets().map((target) => dueAtMs(target) - clock.monotonic())
+    const nextMs = Math.min(askEveryMs, ...(isReader ? dueInMs : []))
+    await clock.sleep(Math.max(1, nextMs), signal).catch(() => undefined)
+  }
+}

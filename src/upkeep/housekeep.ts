@@ -1,0 +1,218 @@
+import type { Checkpoint } from '../domain/checkpoint.ts'
+import { dayMs, dayOf, firstReadable, unreadableAt, type Day } from '../domain/day.ts'
+import { requestsOf } from '../domain/plan/backfill.ts'
+import type { Policy } from '../domain/policy.ts'
+import { isReadable } from '../domain/plan/stream-state.ts'
+import { routeKey, streamKey, type Stream } from '../domain/stream.ts'
+import type { Store } from '../ports/store.ts'
+import type { ApiClock } from '../pump/api-clock.ts'
+import type { PlanSettings } from '../plan/planner.ts'
+import { daysToRemove, type Candidate, type ReachedLimit, type StoredDay } from '../domain/retention.ts'
+import type { AnySink, PartsOwner, Retention } from '../ports/delivery.ts'
+import type { PumpDeps, Session } from '../pump/session.ts'
+import { beginAnew } from '../pump/end-stream.ts'
+import { Attempts, ifFree } from '../days/hold-stream.ts'
+
+const gapDays = 90
+
+interface HousekeepDeps {
+  readonly store: Store
+  readonly apiClock: ApiClock
+  readonly settings: () => PlanSettings
+  readonly keepDays: number
+}
+
+/** The planner stores each minute that a route is planned. */
+const plannedWithinMs = 600_000
+
+/**
+ * Drops what is no longer needed: fingerprints of ended days that nothing will read any more (their counts stay), their
+ * checkpoints `keepDays` later, and old gaps. Only by a time that is sure: a clock that is days ahead must not drop
+ * anything. An account whose time is in doubt keeps what it has. False where it is too early: then the caller calls it
+ * again soon.
+ */
+export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) => Promise<boolean> {
+  const { store, apiClock, settings, keepDays } = deps
+  /** Dropping fingerprints writes even where none are left; ended streams are kept for weeks, so do it once. */
+  let withoutIndex = new Set<string>()
+
+  async function dropIndexes(over: readonly Checkpoint[], signal: AbortSignal): Promise<void> {
+    withoutIndex = withoutIndex.intersection(new Set(over.map(({ stream }) => streamKey(stream))))
+    for (const { stream, ended } of over) {
+      if (signal.aborted) return
+      const key = streamKey(stream)
+      if (ended === undefined || withoutIndex.has(key)) continue
+      if (await store.upkeep.dropIndex(stream)) withoutIndex.add(key)
+    }
+  }
+
+  return async (signal) => {
+    const { zones, sinks, policy, held } = settings()
+    const ids = new Set(zones.map(({ id }) => id))
+    const isPlanned = ({ zone, sink }: Pick<Stream, 'zone' | 'sink'>) => ids.has(zone) && sinks.includes(sink)
+    const isHeld = (sink: string) => held?.has(sink) === true
+    const checkpoints = await store.catalogue.checkpoints()
+    // A backfill will read its days again, whatever their age: their fingerprints are needed until then.
+    const requests = requestsOf(await store.backfills.list())
+    const times = sureTimes(apiClock, zones)
+    /** What is half shipped from an archive needs its fingerprints for the next try. */
+    const neededUntil = ({ archiveSinceMs = -Infinity }: Checkpoint) => archiveSinceMs + keepDays * dayMs
+    /** The streams that nothing will read any more. */
+    const over = checkpoints.filter((checkpoint) => {
+      const { stream } = checkpoint
+      const nowMs = times.of(stream.zone)
+      if (nowMs === undefined || nowMs < neededUntil(checkpoint) || requests.awaits(stream)) return false
+      return isOver(stream.day, nowMs, policy)
+    })
+    await dropIndexes(over, signal)
+
+    const nowMs = times.earliest
+    if (nowMs === undefined) return false
+    // Checkpoints show which days were read: none is dropped before the planner has compared its route with them. It
+    // compares those of held sinks when they are held no more, so theirs are kept.
+    const routes = (await store.catalogue.routes()).filter((route) => isPlanned(route) && !isHeld(route.sink))
+    const unplanned = new Set(
+      routes
+        .filter(({ zone, plannedAtMs }) => plannedAtMs <= (times.of(zone) ?? 0) - plannedWithinMs)
+        .map(({ zone, sink }) => routeKey(zone, sink)),
+    )
+    if (signal.aborted) return true
+    const keptFromMs = (zone: number) => (times.of(zone) ?? 0) - keepDays * dayMs
+    /** No pump ends streams that left the configuration: they count as ended once their day is unreadable. */
+    const endOf = (checkpoint: Checkpoint) => {
+      const { stream, ended, removed } = checkpoint
+      if (ended !== undefined) return Math.max(ended.atMs, removed?.atMs ?? 0, neededUntil(checkpoint))
+      return isPlanned(stream) ? Infinity : unreadableAt(stream.day, policy.readableDays)
+    }
+    const old = over.filter((each) => {
+      const { zone, sink } = each.stream
+      return !isHeld(sink) && !unplanned.has(routeKey(zone, sink)) && endOf(each) < keptFromMs(zone)
+    })
+    await store.upkeep.prune(
+      old.map(({ stream }) => stream),
+      {
+        uncommittedBefore: firstReadable(dayOf(nowMs - keepDays * dayMs), policy.readableDays),
+        gapsBefore: nowMs - gapDays * dayMs,
+      },
+    )
+    return unplanned.size === 0
+  }
+}
+
+/**
+ * The time of each zone's account, undefined until it is sure, and the earliest of those that are. A zone that left the
+ * configuration has the earliest.
+ */
+export function sureTimes(apiClock: Pick<ApiClock, 'sureNow'>, zones: PlanSettings['zones']) {
+  const times = new Map(zones.map(({ id, account }) => [id, apiClock.sureNow(account)]))
+  const leastMs = Math.min(...[...times.values()].map((ms) => ms ?? Infinity))
+  const earliest = Number.isFinite(leastMs) ? leastMs : undefined
+  return { earliest, of: (zone: number) => (times.has(zone) ? times.get(zone) : earliest) }
+}
+
+/** Unreadable for a day at least: a clock that is a little behind may still request the day until then. */
+export function isOver(day: Day, nowMs: number, policy: Pick<Policy, 'readableDays'>): boolean {
+  return !isReadable(day, nowMs - dayMs, policy)
+}
+
+interface RemovalDeps extends PumpDeps {
+  readonly settings: () => PlanSettings
+  readonly sinks: ReadonlyMap<string, AnySink>
+}
+
+/** A pass looks at every folder of a day. */
+const everyMs = 3_600_000
+
+/**
+ * Removes old days of sinks with a retention, once an hour: whole days that have ended and that nothing will read any
+ * more, by a time that is sure. The day's checkpoint gets the mark of the removal before its first part goes, under the
+ * stream's fence: a process that dies in between leaves parts, which the next pass removes.
+ */
+export function createDayRemoval(deps: RemovalDeps): (signal: AbortSignal) => Promise<void> {
+  const { apiClock, clock, settings, sinks, store, telemetry } = deps
+  let dueAtMs = -Infinity
+
+  async function ownerOf(sink: string): Promise<PartsOwner> {
+    const known = (await store.catalogue.sinks()).find(({ name }) => name === sink)
+    return { store: store.id, names: [sink, ...(known?.formerly ?? [])] }
+  }
+
+  /** What is known of the stored days. One that has to stay has no time. */
+  async function judge(stored: readonly StoredDay[], sink: string): Promise<(Candidate & Stream)[]> {
+    const requests = requestsOf(await store.backfills.list())
+    const checkpoints = await store.catalogue.checkpoints()
+    const known = new Map(checkpoints.map((each) => [streamKey(each.stream), each]))
+    // Another sink is being shipped from these files.
+    const archived: Stream[] = []
+    for (const { archiveSinceMs, stream } of checkpoints)
+      if (archiveSinceMs !== undefined && (await store.ledger.isHeld(stream))) archived.push(stream)
+    const { policy, zones, sinks: names } = settings()
+    const times = sureTimes(apiClock, zones)
+    return stored.map((each) => {
+      const stream = { ...each, sink }
+      const checkpoint = known.get(streamKey(stream))
+      const nowMs = times.of(each.zone)
+      const isKept =
+        nowMs === undefined ||
+        !isOver(each.day, nowMs, policy) ||
+        // The store drops the checkpoints of ended days only.
+        (checkpoint !== undefined && checkpoint.ended === undefined) ||
+        archived.some(({ zone, day }) => zone === each.zone && day === each.day) ||
+        names.some((name) => requests.awaits({ ...stream, sink: name }))
+      return { ...stream, nowMs: isKept ? undefined : nowMs, begun: begunIn(checkpoint) }
+    })
+  }
+
+  async function mark(session: Session, limit: ReachedLimit): Promise<void> {
+    if (begunIn(session.checkpoint()) !== undefined) return
+    await beginAnew(session)
+    await session.commit({ ...session.checkpoint(), committed: [], removed: { ...limit, atMs: clock.now() } })
+  }
+
+  async function removeOf(sink: string, retention: Retention, attempts: Attempts, signal: AbortSignal) {
+    const own = await ownerOf(sink)
+    const stored = await judge(await retention.stored(own, signal), sink)
+    const { chosen, excessBytes } = daysToRemove(stored, retention.limits)
+    for (const { stored: each, limit } of chosen) {
+      if (signal.aborted) return
+      const stream = { zone: each.zone, day: each.day, sink }
+      // A zone that left the configuration has no account: nothing is requested for it.
+      const left = { id: stream.zone, name: '', account: '' }
+      const zone = settings().zones.find(({ id }) => id === stream.zone) ?? left
+      // A day that another process holds is left to the next pass.
+      const remove = () =>
+        ifFree({ stream, zone }, deps, async (session) => {
+          if (isInUse(session.checkpoint())) return
+          const bytes = await retention.remove(stream, own, () => mark(session, limit), signal)
+          if (bytes > 0) telemetry.emit({ name: 'DayRemoved', stream, limit, bytes })
+        })
+      await attempts.make(remove, signal)
+    }
+    if (excessBytes > 0) telemetry.emit({ name: 'RetentionExceeded', sink, excessBytes })
+  }
+
+  return async (signal) => {
+    if (clock.monotonic() < dueAtMs) return
+    // Without a time that is sure nothing may be removed: the next call tries again.
+    if (settings().zones.every(({ account }) => apiClock.sureNow(account) === undefined)) return
+    const attempts = new Attempts()
+    for (const [name, sink] of sinks) {
+      const retention = 'reconcile' in sink ? sink.retention : undefined
+      if (retention === undefined || settings().held?.has(name) === true) continue
+      await attempts.make(() => removeOf(name, retention, attempts, signal), signal)
+    }
+    dueAtMs = clock.monotonic() + everyMs
+    if (attempts.failure !== undefined)
+      telemetry.emit({ name: 'UpkeepFailed', task: 'retention', error: attempts.failure })
+  }
+}
+
+/** The limit for which the removal of a day has begun; undefined where none has, or parts were committed since. */
+function begunIn(checkpoint: Checkpoint | undefined): ReachedLimit | undefined {
+  return checkpoint?.committed.length === 0 ? checkpoint.removed : undefined
+}
+
+/** Somebody has begun to ship to the day since it was chosen. */
+function isInUse({ commit, ended }: Checkpoint): boolean {
+  return commit > 0 && ended === undefined
+}

@@ -1,0 +1,61 @@
+import { symlinkSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { commandLine, programName } from '../../src/tasks/command.ts'
+import { startCli, startNode } from '../setup/processes.ts'
+import { projectFolder } from '../setup/project-folder.ts'
+import { temporaryFolder } from '../setup/temp.ts'
+
+test.each([
+  ['/usr/local/bin/shieldlog', '', '/home/a', 'shieldlog'],
+  ['/usr/lib/node_modules/shieldlog/dist/cli.js', '', '/home/a', 'shieldlog'],
+  ['/home/a/shieldlog/src/cli.ts', 'shieldlog', '/home/a/shieldlog', 'npm run -s shieldlog --'],
+  ['/home/a/shieldlog/src/cli.ts', 'demo', '/home/a/shieldlog', 'npm run -s shieldlog --'],
+  ['/home/a/shieldlog/src/cli.ts', 'test', '/home/a/shieldlog', 'node src/cli.ts'],
+  ['/home/a/shieldlog/src/cli.ts', '', '/home/a/shieldlog', 'node src/cli.ts'],
+  ['/home/a/shieldlog/src/cli.ts', '', '/srv', 'node /home/a/shieldlog/src/cli.ts'],
+])('%s, started by the npm script "%s" in %s, is called %s', (script, npmScript, folder, name) => {
+  expect(programName({ script, npmScript, folder, path: '' })).toBe(name)
+})
+
+test('the program is called shieldlog where a link of that name on PATH leads to it', () => {
+  const folder = temporaryFolder()
+  const script = join(projectFolder, 'src/cli.ts')
+  symlinkSync(script, join(folder, 'shieldlog'))
+  const path = ['/nowhere', folder].join(delimiter)
+  expect(programName({ script, npmScript: '', folder: '/srv', path })).toBe('shieldlog')
+  expect(programName({ script, npmScript: '', folder: '/srv', path: '/nowhere' })).toBe(`node ${script}`)
+})
+
+test.each([
+  [undefined, 'shieldlog status'],
+  ['sim.yaml', 'shieldlog status -c sim.yaml'],
+  ["it's mine.yaml", "shieldlog status -c 'it'\\''s mine.yaml'"],
+])('a command to type names the configuration file %s', (file, line) => {
+  expect(commandLine('status', file).replace(/^.*? status/, 'shieldlog status')).toBe(line)
+})
+
+test('help and hints name the program as it was called', async () => {
+  const env = { npm_lifecycle_event: 'shieldlog', SHIELDLOG_API_ACCESS_KEY: undefined }
+  const cwd = temporaryFolder()
+  const called = async (...args: string[]) => {
+    const child = startCli(args, { env, cwd })
+    await child.exited
+    return child.stdout() + child.stderr()
+  }
+  expect(await called('check')).toContain('to try it without an account: npm run -s shieldlog -- demo\n')
+  const help = await called('help', 'backfill')
+  expect(help).toContain('Usage: npm run -s shieldlog -- backfill')
+  expect(help).toContain('\n  npm run -s shieldlog -- backfill --from 2026-11-18')
+  expect(help).not.toMatch(/^\s*shieldlog /m)
+})
+
+test('on an older Node the first line names the required version', async () => {
+  const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '20.19.0' })`
+  // Which cannot read TypeScript either.
+  const flags = ['--no-strip-types', '--import', older]
+  const child = startNode([...flags, join(projectFolder, 'src/cli.ts'), 'run'])
+  expect(await child.exited).toMatchObject({ code: 1 })
+  expect(child.stderr()).toMatch(/^shieldlog needs Node 24 or later; this is Node 20\.19\.0\. \S/)
+  expect(child.stderr().trim()).not.toContain('\n')
+})
