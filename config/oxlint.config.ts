@@ -299,7 +299,7 @@ const readersOfEnvironment = [
   '**/src/tasks/run/command.ts',
   '**/src/config/load.ts',
   '**/src/tasks/init/command.ts',
-  '**/src/tasks/command.ts',
+  '**/src/terminal/program-name.ts',
   // The variables of a proxy, for requests that the SDK of AWS makes.
   '**/src/sinks/aws/credentials.ts',
 ]

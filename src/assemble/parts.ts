@@ -1,7 +1,14 @@
+import type { Event } from '../domain/event/event.ts'
+import type { Zone } from '../domain/stream.ts'
+import type { Day } from '../domain/day.ts'
+import type { Redactor } from '../shield/redaction/redact.ts'
+import type { ArchivedPiece } from '../days/archived-events.ts'
+import { type FormatName, servedBy, formats } from '../formats/registry.ts'
+import { eventOfLine } from '../shield/entries/to-event.ts'
 import { committedLengths } from '../domain/checkpoint.ts'
 import type { SinkConfig } from '../config/schema.ts'
 import type { Stream } from '../domain/stream.ts'
-import type { Pieces, SinkFiles } from '../tasks/audit/audit-files.ts'
+import type { Pieces, SinkFiles } from '../ports/delivery.ts'
 import { readArchive, readCommitted } from '../sinks/file/parts.ts'
 import { compareParts } from '../sinks/file/reconcile.ts'
 import { createBucket } from '../sinks/s3/client.ts'
@@ -48,4 +55,31 @@ export function openParts(sink: PartsConfig, runtime: QuietRuntime, signal: Abor
       compareObjects(lake, stream, { storeId, known: known ?? {}, sizes }, signal),
     [Symbol.asyncDispose]: () => bucket.close(),
   }
+}
+
+/** Formats whose lines keep enough of an event. */
+const kept: readonly FormatName[] = ['native', 'raw']
+
+/** The lines of a zone's day in the parts of a sink, as events that serve a sink of the target format. */
+export async function* piecesOf(
+  source: PartsConfig,
+  parts: Pick<Parts, 'all'>,
+  target: FormatName,
+  { zone, day }: { readonly zone: Zone; readonly day: Day },
+  redactor: Redactor,
+): AsyncGenerator<ArchivedPiece> {
+  // Parts may hold lines of a format that the sink had before.
+  const readers = [...new Set([source.format, ...kept])]
+    .filter((format) => servedBy(format === source.format ? source : { format }).includes(target))
+    .map((format) => formats[format]())
+  function eventOf(line: string): Event | undefined {
+    for (const reader of readers) {
+      const kept = reader.readBack?.(line)
+      if (kept === undefined) continue
+      return kept.zone === zone.id ? eventOfLine(kept, { id: zone.id, name: zone.name }, redactor) : undefined
+    }
+    return undefined
+  }
+  for await (const piece of parts.all({ zone: zone.id, day }))
+    yield 'lines' in piece ? { ...piece, lines: piece.lines.map(eventOf) } : piece
 }

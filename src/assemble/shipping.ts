@@ -4,8 +4,7 @@ import type { Failure } from '../domain/failure.ts'
 import type { PlannedStream } from '../domain/plan/plan.ts'
 import type { Zone } from '../domain/stream.ts'
 import { createFormat, encodeOnce, keyOfLines } from '../formats/registry.ts'
-import { whileRequested } from '../days/backfill-progress.ts'
-import { createSinkReconciler } from '../upkeep/reconcile-sinks.ts'
+import { whileRequested } from '../plan/backfill-progress.ts'
 import { createPlanner, type PlanSettings } from '../plan/planner.ts'
 import type { Holder, Store } from '../ports/store.ts'
 import type { AnySink } from '../ports/delivery.ts'
@@ -73,12 +72,9 @@ export function createShipping(
     seenMemory: createSeenMemory(),
     latestPages: new LatestPages(),
   }
-  const reconciler = createSinkReconciler({ ...deps, zones, sinks })
   return {
     /** Its zones may change while it runs. */
     settings,
-    /** Reconciles the sinks to the last commit. */
-    reconciler,
     reading,
     planner: createPlanner({ ...runtime, store, turn: setImmediate, settings }),
     sinks,
@@ -92,7 +88,7 @@ export function createShipping(
       using _ = priority === 'live' ? reading.gateOf(zone.account).liveBegins() : undefined
       const mayGoOn = given ?? whileRequested(planned, { store, clock })
       const job = { ...planned, sink: sinks.get(stream.sink)!, mayGoOn }
-      return await reconciler.pumping(stream, () => pumpStream(job, deps, signal))
+      return await pumpStream(job, deps, signal)
     },
     /** Records a failure when no pump could do so. Throws Failure. */
     async fail(planned: Planned, failure: Failure): Promise<void> {

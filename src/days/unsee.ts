@@ -1,12 +1,11 @@
 import type { Checkpoint, Counters } from '../domain/checkpoint.ts'
-import type { PartReport } from '../domain/audit-report.ts'
+import type { PartEnd, PartReport } from '../domain/audit-report.ts'
 import type { CommittedPart } from '../domain/event/delivery.ts'
 import { asListed, minuteOf } from '../domain/event/seen.ts'
 import { Failure } from '../domain/failure.ts'
 import { beginAnew } from '../pump/end-stream.ts'
 import { packSightings, seenAs, SeenWindow, type Sighting } from '../pump/seen-window.ts'
 import type { PumpDeps } from '../pump/session.ts'
-import type { FilesLooked } from '../tasks/audit/audit-files.ts'
 import type { FoundEvents } from './found-events.ts'
 import { holdStream, type HeldStream } from './hold-stream.ts'
 
@@ -55,6 +54,18 @@ function unread(before: Checkpoint, request: string, waiting: readonly Sighting[
     settleRepeats: 0,
     counters: { pages, events, delivered: 0, duplicates, late, deadLetters },
   }
+}
+
+/** What a comparison of the files with the ledger found. */
+interface FilesLooked {
+  /** What the files were compared with. */
+  readonly checkpoint: Checkpoint
+  /** Events without a line, and lines without an event. */
+  readonly lost: readonly Sighting[]
+  readonly unknown: readonly Sighting[]
+  readonly report: { readonly parts: readonly PartReport[] }
+  /** How far each part could be read. */
+  readonly ends: ReadonlyMap<string, PartEnd>
 }
 
 interface FilesRepair extends HeldStream {

@@ -1,3 +1,5 @@
+import type { PartLines, PartEnd, PartReport } from '../domain/audit-report.ts'
+import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Day } from '../domain/day.ts'
 import type { Cursor, Page } from '../domain/scan/page.ts'
 import type { Scan } from '../domain/scan/scan.ts'
@@ -218,4 +220,28 @@ export interface Format {
   identify(line: string): Identity | undefined
   /** Reads such a line back to what its event can be rebuilt from. Absent where lines do not hold enough for that. */
   readBack?(line: string): KeptEvent | undefined
+}
+
+/** Lines of parts, in order, and the end of each part. */
+export type Pieces = AsyncIterable<PartLines | PartEnd>
+
+/** The parts of a file sink, or the objects of an s3 sink. Only reads. Throws Failure. */
+export interface SinkFiles {
+  /** The sink may ship an event twice: at least once. */
+  readonly mayRepeat?: boolean
+  /** Those that differ from what is committed. `sizes`: of objects, by number. */
+  compare(
+    stream: Stream,
+    storeId: string,
+    checkpoint: Checkpoint | undefined,
+    sizes: readonly number[],
+  ): Promise<readonly PartReport[]>
+  /** What they hold up to these committed lengths, or up to this number; objects are read whole that `committed` names. */
+  committed(
+    place: Pick<Stream, 'zone' | 'day'>,
+    storeId: string,
+    of: Pick<Checkpoint, 'committed' | 'objects'>,
+  ): Pieces
+  /** A line that no format can read has no identity. */
+  identify(line: string): Identity | undefined
 }

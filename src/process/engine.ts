@@ -6,6 +6,7 @@ import type { Zone } from '../domain/stream.ts'
 import type { Secret } from '../domain/text/secret.ts'
 import { keepLatest } from '../domain/promises.ts'
 import type { Observation } from '../domain/status/observation.ts'
+import { createSinkReconciler } from '../upkeep/reconcile-sinks.ts'
 import { createHousekeeping, createDayRemoval } from '../upkeep/housekeep.ts'
 import { observe, StreamTally, readFleet, statusOf } from '../status/status.ts'
 import { createFollower } from '../days/follow.ts'
@@ -21,7 +22,7 @@ import { createMessenger } from '../notify/post.ts'
 import { keepFigures } from '../upkeep/figures-loop.ts'
 import { readFigures } from '../shield/figures.ts'
 import type { Backend } from './backend.ts'
-import { deadLetterReader } from '../tasks/dead-letters/kept-events.ts'
+import { deadLetterReader } from '../assemble/kept-events.ts'
 import { watchDisks } from '../upkeep/sink-space.ts'
 import { SinkHolds } from '../assemble/held-sinks.ts'
 import type { Runtime } from '../assemble/runtime.ts'
@@ -68,7 +69,8 @@ export function createEngine(config: Config, options: EngineOptions) {
   const reading = parts.use(createReading(config, runtime, backend.limitsOf))
   const over = { ...backend, reading, zones, held: () => holds.held }
   const shipping = parts.use(createShipping(config, runtime, over))
-  const { planner, settings, deps, sinks, reconciler } = shipping
+  const { planner, settings, deps, sinks } = shipping
+  const reconciler = createSinkReconciler({ ...deps, zones, sinks })
   const keepHouse = createHousekeeping({ store, apiClock, settings, keepDays })
   const removeDays = createDayRemoval({ ...deps, settings, sinks })
   const active = new StreamTally()
@@ -81,7 +83,7 @@ export function createEngine(config: Config, options: EngineOptions) {
   async function pump(planned: PlannedStream, signal: AbortSignal) {
     active.add(planned.priority, planned.stream.sink, 1)
     try {
-      const failure = await shipping.pump(planned, signal)
+      const failure = await reconciler.pumping(planned.stream, () => shipping.pump(planned, signal))
       if (isFailure(failure, 'sink_gone')) sinkGone(failure)
       return failure
     } finally {

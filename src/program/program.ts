@@ -1,4 +1,6 @@
-import { type Registration, type Io, programName } from '../tasks/command.ts'
+import type { Registration } from '../tasks/command.ts'
+import { programName } from '../terminal/program-name.ts'
+import type { Io } from '../terminal/io.ts'
 import { Command, Option } from 'commander'
 import { version } from '../assemble/version.ts'
 import { wrapped } from '../terminal/text.ts'
@@ -128,11 +130,17 @@ export async function createProgram(
     .addHelpText('before', whatItIs)
     .addHelpText('after', `\nTry it without an account:\n  ${programName()} demo\n`)
   if (argv?.[0] === '--version') return program
+  async function call(words: readonly string[]): Promise<number> {
+    let code = 0
+    const other = await createProgram(io, (next) => void (code = next), words)
+    await other.parseAsync(words, { from: 'user' })
+    return code
+  }
   for (const [usage, description, file] of commands) {
     const [name = ''] = usage.split(' ')
     const isMeant = argv === undefined || argv.includes(name)
     const command = program.command(isMeant ? name : usage).description(description)
-    if (isMeant) (await file()).register({ program, command, io, exit, load: await loader() })
+    if (isMeant) (await file()).register({ program, command, io, exit, call, load: await loader() })
   }
   for (const command of everyCommand(program))
     if (!command.options.some(({ long }) => long === '--config'))

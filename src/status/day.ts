@@ -1,21 +1,19 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import { parseDay, unreadableAt, type Day } from '../domain/day.ts'
+import { parseDay, unreadableAt } from '../domain/day.ts'
 import type { DeadLetter } from '../domain/event/delivery.ts'
-import { isFailure, messageOf } from '../domain/failure.ts'
 import { createInTurn } from '../domain/promises.ts'
 import { unknownOrdering } from '../domain/scan/ordering.ts'
 import type { Observation } from '../domain/status/observation.ts'
 import type { DayQuery, MapQuery } from '../domain/status/status.ts'
 import type { Stream } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
-import { dayMinutes, type DayMinutes } from '../tasks/audit/audit-day.ts'
-import type { Finding } from '../tasks/audit/audit-days.ts'
+import { dayMinutes, type DayMinutes } from '../domain/event/day-minutes.ts'
 import type { AuditRecord } from '../domain/audit-report.ts'
 import type { DeadLetters, Store } from '../ports/store.ts'
 import type { LagHistory } from './lag-history.ts'
 import type { LiveTail } from './live-tail.ts'
 import { cellOn, mapView, type PageFleet } from './map.ts'
-import { countersOf, errorStatus, gapStatus, observe, type ObserveDeps } from './status.ts'
+import { countersOf, errorStatus, gapStatus } from './status.ts'
 
 interface OfLedger {
   /** By the ledger: which events the sink took responsibility for. */
@@ -30,7 +28,7 @@ export type DayView = NonNullable<Awaited<ReturnType<typeof dayView>>>
  * One day of a route, from its checkpoint and the ledger; also one that the map does not show any more. Undefined for a
  * route that is not configured, and for a day that nothing is known of.
  */
-async function dayView(
+export async function dayView(
   { at, routes, deadLetters }: Observation,
   query: DayQuery,
   version: string,
@@ -129,49 +127,6 @@ export async function deadLettersView(
       return { id, time, reason, answer, at: iso(at), event: short }
     }),
   }
-}
-
-/** What a report shows in detail. A day takes about 40 KB of the report. */
-const mostDays = 100
-
-/**
- * For a report: days in detail, those that differ first. What the audit found does not depend on them: a failure of the
- * store ends only these (`detailsFailed`).
- */
-export async function detailsOf(
-  findings: readonly Finding[],
-  { version, ...deps }: ObserveDeps & { readonly version: string },
-) {
-  const rankOf = ({ sides, stream }: Finding) => (sides === undefined ? 2 : Number(stream?.isEqual))
-  const details: { readonly finding: Finding; readonly view: DayView }[] = []
-  let detailsFailed: string | undefined
-  try {
-    const observed = await observe(deps)
-    for (const finding of findings.toSorted((one, other) => rankOf(one) - rankOf(other))) {
-      const { sides } = finding
-      const read = async (stream: Stream) => {
-        return { ledger: sides?.ledger ?? dayMinutes(await deps.store.ledger.minutes(stream), stream.day) }
-      }
-      const view = await dayView(observed, finding, version, read)
-      if (view !== undefined) details.push({ finding, view })
-      if (details.length >= mostDays) break
-    }
-  } catch (error) {
-    if (!isFailure(error)) throw error
-    detailsFailed = messageOf(error)
-  }
-  return { details, detailsFailed }
-}
-
-/** What an audit found; with days in detail where a report is wanted. */
-export interface Audit extends Partial<Awaited<ReturnType<typeof detailsOf>>> {
-  readonly days: readonly Day[]
-  /** One for each zone, day and sink that there was to compare; the order of the configuration. */
-  readonly findings: readonly Finding[]
-  /** Why nothing could be compared at all. */
-  readonly blind?: string
-  /** Of the store; absent where none was opened. */
-  readonly storeId?: string
 }
 
 interface ViewDeps {

@@ -9,7 +9,7 @@ import { queueStates, type Observation, type ObservedRoute } from '../domain/sta
 import type { ErrorStatus, LeftRoute, WorkerStatus } from '../domain/status/status.ts'
 import { routeKey, type Route, type Priority, type Gap } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
-import { byDay, createProgressReading, summed } from '../days/backfill-progress.ts'
+import { byDay, createProgressReading, summed } from '../plan/backfill-progress.ts'
 import type { Store } from '../ports/store.ts'
 import { troubleOf, type PlannedRoute, type PlannedStream } from '../domain/plan/plan.ts'
 import { earlyEndCode, standingOf } from '../domain/plan/route-state.ts'

@@ -1,3 +1,6 @@
+import { type PartsConfig, hasParts } from '../assemble/parts.ts'
+import { dirname, resolve } from 'node:path'
+import { servedBy } from '../formats/registry.ts'
 import { InvalidArgumentError } from 'commander'
 import { safeName } from '../config/fields/fields.ts'
 import { systemClock } from '../clock.ts'
@@ -6,7 +9,7 @@ import { printable, firstOf, zoneText } from '../domain/text/terminal-text.ts'
 import type { AccountConfig, Config, SinkConfig } from '../config/schema.ts'
 import { nearest } from '../domain/text/nearest.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
-import { UsageError } from './command.ts'
+import { UsageError } from '../terminal/io.ts'
 
 /** Parses `2026-11-20`, `today` or `yesterday`, in UTC. */
 export function dayArgument(text: string): Day {
@@ -137,6 +140,23 @@ export function chooseAccount({ accounts }: Config, name: string | undefined): A
   if (accounts.length === 1) return accounts[0]!
   const names = accounts.map((account) => account.name)
   throw new UsageError(`there are several accounts; choose one with --account: ${firstOf(names, mostListed)}`)
+}
+
+/** The file or s3 sink that --source names, or a copy of lines that it has cut, which `gaps list` names. Throws UsageError. */
+export function sourceOf({ sinks }: Config, name: string): PartsConfig {
+  const archives = sinks.filter(hasParts)
+  const known = archives.map((sink) => sink.name)
+  const files = archives.filter((sink) => sink.type === 'file')
+  const keeper = files.find(({ path }) => dirname(resolve(name)) === resolve(path, '.shieldlog', 'aside'))
+  const source =
+    keeper === undefined ? archives.find((sink) => sink.name === name) : { ...keeper, name, path: name }
+  if (source === undefined)
+    throw unknownName({ option: '--source', name, what: 'is no file or s3 sink that is configured', known })
+  if (servedBy(source).length === 0)
+    throw new UsageError(
+      `--source ${printable(name)} has format ${source.format}, and its lines do not contain whole events; use a sink with format native or raw that includes labels and log`,
+    )
+  return source
 }
 
 interface UnknownName {

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream'
-import { UsageError, type Io } from '../tasks/command.ts'
+import { UsageError, type Io } from './io.ts'
 
 /**
  * Asks on stderr, since stdout is for results. Of a secret nothing is shown while it is typed, nor how long it is. A signal

@@ -1,4 +1,4 @@
-import type { Io, Output } from '../tasks/command.ts'
+import type { Io, Output } from './io.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/schema.ts'
 import type { Clock } from '../ports/process.ts'

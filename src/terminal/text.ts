@@ -1,6 +1,6 @@
 import { countText, sumOf, wrap, cut, pad, widestOf } from '../domain/text/terminal-text.ts'
 import { inertJson } from '../domain/text/json.ts'
-import type { Output } from '../tasks/command.ts'
+import type { Output } from './io.ts'
 
 // Made at the first use: it takes 10 ms of the start.
 let compact: Intl.NumberFormat | undefined

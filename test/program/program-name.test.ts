@@ -1,7 +1,7 @@
 import { symlinkSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { commandLine, programName } from '../../src/tasks/command.ts'
+import { commandLine, programName } from '../../src/terminal/program-name.ts'
 import { startCli, startNode } from '../setup/processes.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { temporaryFolder } from '../setup/temp.ts'

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, w
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import type { Io } from '../../src/tasks/command.ts'
+import type { Io } from '../../src/terminal/io.ts'
 import { destinations } from '../../src/tasks/init/command.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { presets } from '../../src/sinks/http/presets/registry.ts'

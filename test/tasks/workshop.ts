@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import type { Io } from '../../src/tasks/command.ts'
+import type { Io } from '../../src/terminal/io.ts'
 import { execute } from '../../src/program/main.ts'
 import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { startCli } from '../setup/processes.ts'

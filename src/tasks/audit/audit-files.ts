@@ -1,3 +1,4 @@
+import type { SinkFiles, Pieces } from '../../ports/delivery.ts'
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { Identity } from '../../domain/event/event.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
@@ -10,26 +11,6 @@ import type { Store } from '../../ports/store.ts'
 import { seenAs, type Sighting } from '../../pump/seen-window.ts'
 import { compareWithLedger, minuteText, type MinuteDifference } from './compare.ts'
 import { FoundEvents } from '../../days/found-events.ts'
-
-type Committed = Pick<Checkpoint, 'committed' | 'objects'>
-export type Pieces = AsyncIterable<PartLines | PartEnd>
-
-/** The parts of a file sink, or the objects of an s3 sink. Only reads. Throws Failure. */
-export interface SinkFiles {
-  /** The sink may ship an event twice: at least once. */
-  readonly mayRepeat?: boolean
-  /** Those that differ from what is committed. `sizes`: of objects, by number. */
-  compare(
-    stream: Stream,
-    storeId: string,
-    checkpoint: Checkpoint | undefined,
-    sizes: readonly number[],
-  ): Promise<readonly PartReport[]>
-  /** What they hold up to these committed lengths, or up to this number; objects are read whole that `committed` names. */
-  committed(place: Pick<Stream, 'zone' | 'day'>, storeId: string, of: Committed): Pieces
-  /** A line that no format can read has no identity. */
-  identify(line: string): Identity | undefined
-}
 
 export interface PartsDeps {
   readonly store: Store
@@ -61,7 +42,8 @@ export async function auditFiles(
   signal: AbortSignal,
 ) {
   const { checkpoint, ledger, deadLetters } = await readSnapshot(stream, deps, signal)
-  const read = (of: Committed) => untilAborted(files.committed(stream, deps.store.id, of), signal)
+  const read = (of: Pick<Checkpoint, 'committed' | 'objects'>) =>
+    untilAborted(files.committed(stream, deps.store.id, of), signal)
   /**
    * What is wrong with lines of a part:
    * - `unreadable`: no line that any format wrote.
@@ -211,7 +193,10 @@ async function readSnapshot(stream: Stream, { store, clock }: PartsDeps, signal:
  * Parts in the stream's folder that the store does not know as the sink's own, with their lines, by the reason: readers of
  * the folder find these too. One with a committed length was counted before.
  */
-async function foreignLines(parts: readonly PartReport[], read: (of: Committed) => Pieces) {
+async function foreignLines(
+  parts: readonly PartReport[],
+  read: (of: Pick<Checkpoint, 'committed' | 'objects'>) => Pieces,
+) {
   const others = parts.filter(
     ({ problem, expectedBytes }) => problem === 'foreign' && expectedBytes === undefined,
   )

@@ -10,16 +10,9 @@ import type { Loaded } from '../../config/load.ts'
 import type { Day } from '../../domain/day.ts'
 import { printable, countText } from '../../domain/text/terminal-text.ts'
 import { collectDays, collectNames, chooseSinks, chooseZones } from '../options.ts'
-import {
-  exitCodes,
-  resultOutput,
-  UsageError,
-  type Io,
-  type Output,
-  type Registration,
-  commandLine,
-  example,
-} from '../command.ts'
+import { exitCodes, type Registration } from '../command.ts'
+import { commandLine, example } from '../../terminal/program-name.ts'
+import { resultOutput, UsageError, type Io, type Output } from '../../terminal/io.ts'
 import { createLiveBlock } from '../../terminal/live.ts'
 import { aboutText, paintFor, wrapped } from '../../terminal/text.ts'
 import type { AuditProgress } from './audit-days.ts'

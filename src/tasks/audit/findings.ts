@@ -14,7 +14,7 @@ import { iso, secondText } from '../../domain/text/time.ts'
 import { removedText } from '../../domain/retention.ts'
 import { zoneLabel } from '../../domain/status/problems.ts'
 import type { Zone } from '../../domain/stream.ts'
-import type { Audit } from '../../status/day.ts'
+import type { Audit } from './details.ts'
 import type { StreamAudit } from './audit-day.ts'
 import { isRepairable, type FileAudit } from './audit-files.ts'
 

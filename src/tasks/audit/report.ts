@@ -5,7 +5,7 @@ import { systemErrorText } from '../../domain/text/system-error.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { makeWith } from '../../server/page/parts/elements.js'
 import { drawReport } from '../../server/page/report/report.js'
-import { UsageError } from '../command.ts'
+import { UsageError } from '../../terminal/io.ts'
 import type { ReportView } from './findings.ts'
 
 /**

@@ -3,7 +3,7 @@ import { policyOf } from '../../config/policy.ts'
 import type { Config, SinkConfig } from '../../config/schema.ts'
 import type { Backfill } from '../../domain/plan/backfill.ts'
 import { plan, type PlannedStream } from '../../domain/plan/plan.ts'
-import { planBackfill, type BackfillPlan, type BackfillRequest } from '../../days/backfill-progress.ts'
+import { planBackfill, type BackfillPlan, type BackfillRequest } from './plan.ts'
 import { unseeDay } from '../../days/unsee.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
 import { backfillStatuses } from '../../status/status.ts'
@@ -12,13 +12,10 @@ import { createHolder } from '../../assemble/quiet-runtime.ts'
 import { createLock, workersOn } from '../../assemble/state.ts'
 import { type Work, openWork } from '../../assemble/work.ts'
 import type { Day } from '../../domain/day.ts'
-import type { Event } from '../../domain/event/event.ts'
 import type { Zone } from '../../domain/stream.ts'
-import { formats, servedBy, type FormatName } from '../../formats/registry.ts'
-import { shipArchive, type ArchiveDeps, type ArchivedPiece } from './ship-archived.ts'
-import { eventOfLine } from '../../shield/entries/to-event.ts'
-import { createRedactor, type Redactor } from '../../shield/redaction/redact.ts'
-import { openParts, type Parts, type PartsConfig } from '../../assemble/parts.ts'
+import { shipArchive, type ArchiveDeps } from './ship-archived.ts'
+import { createRedactor } from '../../shield/redaction/redact.ts'
+import { openParts, type PartsConfig, piecesOf } from '../../assemble/parts.ts'
 
 /** Determines which days can be read; asks the API where not sure. Throws `cancelled`, and for a held sink. */
 export async function planIn(
@@ -150,31 +147,4 @@ export async function backfillFromArchive(
       piecesOf(request.source, parts, targets.get(sink)!, { zone, day }, redactor),
   }
   await work.beating(() => shipArchive(job, archive, signal))
-}
-
-/** Formats whose lines keep enough of an event. */
-const kept: readonly FormatName[] = ['native', 'raw']
-
-/** The lines of a zone's day in the parts of a sink, as events that serve a sink of the target format. */
-export async function* piecesOf(
-  source: PartsConfig,
-  parts: Pick<Parts, 'all'>,
-  target: FormatName,
-  { zone, day }: { readonly zone: Zone; readonly day: Day },
-  redactor: Redactor,
-): AsyncGenerator<ArchivedPiece> {
-  // Parts may hold lines of a format that the sink had before.
-  const readers = [...new Set([source.format, ...kept])]
-    .filter((format) => servedBy(format === source.format ? source : { format }).includes(target))
-    .map((format) => formats[format]())
-  function eventOf(line: string): Event | undefined {
-    for (const reader of readers) {
-      const kept = reader.readBack?.(line)
-      if (kept === undefined) continue
-      return kept.zone === zone.id ? eventOfLine(kept, { id: zone.id, name: zone.name }, redactor) : undefined
-    }
-    return undefined
-  }
-  for await (const piece of parts.all({ zone: zone.id, day }))
-    yield 'lines' in piece ? { ...piece, lines: piece.lines.map(eventOf) } : piece
 }

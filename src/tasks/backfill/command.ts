@@ -8,21 +8,15 @@ import { dayOf, daysBetween, type Day } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
 import { collectNames, dayArgument, chooseSinks, chooseZones, unknownName } from '../options.ts'
 import { archiveRequestOf, runFromArchive } from './from-archive.ts'
-import { backfillLines, createBackfillView, failingLines, leftOutLines, mostRows, planLines } from './text.ts'
-import {
-  exitCodes,
-  resultOutput,
-  type Io,
-  UsageError,
-  type Registration,
-  commandLine,
-  programName,
-  example,
-} from '../command.ts'
+import { backfillLines, failingLines } from '../backfills.ts'
+import { createBackfillView, leftOutLines, mostRows, planLines } from './text.ts'
+import { exitCodes, type Registration } from '../command.ts'
+import { commandLine, programName, example } from '../../terminal/program-name.ts'
+import { resultOutput, type Io, UsageError } from '../../terminal/io.ts'
 import { isConfirmed } from '../../terminal/ask.ts'
 import { counted, printable } from '../../domain/text/terminal-text.ts'
 import { paintFor, jsonResult } from '../../terminal/text.ts'
-import type { BackfillRequest, BackfillPlan } from '../../days/backfill-progress.ts'
+import type { BackfillRequest, BackfillPlan } from './plan.ts'
 import { backfillStatuses, type BackfillStatus } from '../../status/status.ts'
 
 interface BackfillOptions {

@@ -1,18 +1,18 @@
-import { dirname, resolve } from 'node:path'
 import { backfillFromArchive, type ArchiveRequest } from './backfill.ts'
-import { hasParts, type PartsConfig } from '../../assemble/parts.ts'
+import { type PartsConfig } from '../../assemble/parts.ts'
 import { printable, counted, sumOf } from '../../domain/text/terminal-text.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config, SinkConfig } from '../../config/schema.ts'
 import { daysBetween } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
-import { exitCodes, resultOutput, type Io, UsageError } from '../command.ts'
+import { exitCodes } from '../command.ts'
+import { resultOutput, type Io, UsageError } from '../../terminal/io.ts'
 import type { Archived } from './ship-archived.ts'
 import { plainSomeOf, paintFor } from '../../terminal/text.ts'
-import { chooseSinks, unknownName } from '../options.ts'
+import { chooseSinks, sourceOf } from '../options.ts'
 import { servedBy } from '../../formats/registry.ts'
-import type { BackfillRequest } from '../../days/backfill-progress.ts'
+import type { BackfillRequest } from './plan.ts'
 
 interface ArchiveOptions {
   readonly sink?: string[]
@@ -34,23 +34,6 @@ export function archiveRequestOf(
   const sinks = chooseSinks(config, names)
   for (const sink of sinks) checkTarget(source, sink)
   return { source, sinks, zones, from, to }
-}
-
-/** The file or s3 sink that --source names, or a copy of lines that it has cut, which `gaps list` names. Throws UsageError. */
-export function sourceOf({ sinks }: Config, name: string): PartsConfig {
-  const archives = sinks.filter(hasParts)
-  const known = archives.map((sink) => sink.name)
-  const files = archives.filter((sink) => sink.type === 'file')
-  const keeper = files.find(({ path }) => dirname(resolve(name)) === resolve(path, '.shieldlog', 'aside'))
-  const source =
-    keeper === undefined ? archives.find((sink) => sink.name === name) : { ...keeper, name, path: name }
-  if (source === undefined)
-    throw unknownName({ option: '--source', name, what: 'is no file or s3 sink that is configured', known })
-  if (servedBy(source).length === 0)
-    throw new UsageError(
-      `--source ${printable(name)} has format ${source.format}, and its lines do not contain whole events; use a sink with format native or raw that includes labels and log`,
-    )
-  return source
 }
 
 function checkTarget(source: PartsConfig, { name, format }: SinkConfig): void {

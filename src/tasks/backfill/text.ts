@@ -1,13 +1,14 @@
+import { fractionOf, failingLines } from '../backfills.ts'
 import type { Config } from '../../config/schema.ts'
 import { daysBetween } from '../../domain/day.ts'
-import { withoutSink } from '../../domain/failure.ts'
 import { reasonsOf, type Backfilled } from '../../domain/plan/backfill.ts'
 import type { BackfillStatus } from '../../status/status.ts'
 import { counted, countOf, firstOf, cut, pad, printable, wrap } from '../../domain/text/terminal-text.ts'
-import { durationText, secondText } from '../../domain/text/time.ts'
-import { type BackfillDayStatus, type BackfillPlan, summed } from '../../days/backfill-progress.ts'
+import { durationText } from '../../domain/text/time.ts'
+import { type BackfillDayStatus, summed } from '../../plan/backfill-progress.ts'
+import type { BackfillPlan } from './plan.ts'
 import type { Clock } from '../../ports/process.ts'
-import type { Io } from '../command.ts'
+import type { Io } from '../../terminal/io.ts'
 import { createDisplay } from '../../terminal/live.ts'
 import { barOf, table, type Column, paintFor, plainSomeOf, type Paint } from '../../terminal/text.ts'
 
@@ -48,52 +49,6 @@ export function leftOutLines(reasons: BackfillStatus['reasons'], width: number):
     const text = `${when}  ${who} → ${firstOf(sinks, mostNamed)} left out: ${printable(reason, 500)}`
     return wrap(text, '  ', width)
   })
-}
-
-/** Why queued streams make no progress: `zone 101 2026-11-18 → archive: network: …`, a line each. */
-export function failingLines(errors: BackfillStatus['errors']): string[] {
-  return errors.map(({ zone, day, sink, code, message }) => {
-    const why = printable(withoutSink(message, sink), 500)
-    return `zone ${zone} ${day} → ${printable(sink)}: ${code}: ${why}`
-  })
-}
-
-const backfillColumns: readonly Column<BackfillStatus>[] = [
-  ['backfill', ({ id }) => printable(id)],
-  ['from', ({ from }) => from],
-  ['to', ({ to }) => to],
-  ['state', ({ state }) => state],
-  ['read', ({ days }) => `${Math.floor(shareOf(days) * 100)} %`],
-  ['done', ({ done }) => String(done), { spare: 1 }],
-  ['queued', ({ queued }) => String(queued), { spare: 2 }],
-  ['left out', ({ leftOut }) => String(leftOut)],
-  ['created at', ({ createdAt }) => secondText(createdAt), { spare: 0 }],
-]
-
-/** Backfills, a row each, and why streams of them make no progress: for `backfill list` and `status --verbose`. */
-export function backfillLines(backfills: readonly BackfillStatus[], paint: Paint): string[] {
-  const failing = backfills.flatMap(({ errors }) => failingLines(errors.slice(0, mostNamed)))
-  return [
-    ...table(backfills, backfillColumns, paint),
-    ...failing.flatMap((line) => wrap(line, '  ', paint.width)).map(paint.bad),
-  ]
-}
-
-/** How much of what can be read has been read, from 0 to 1. */
-export function shareOf(days: BackfillStatus['days']): number {
-  let [streams, read] = [0, 0]
-  for (const day of days) {
-    const own = day.queued + day.done
-    streams += own
-    read += own * fractionOf(day)
-  }
-  return streams === 0 ? 0 : read / streams
-}
-
-/** How much of the readable streams has been read, from 0 to 1. */
-export function fractionOf({ pages, expectedPages, queued, done }: BackfillDayStatus): number {
-  if (queued === 0) return done === 0 ? 0 : 1
-  return expectedPages === undefined ? done / (done + queued) : Math.min(1, pages / expectedPages)
 }
 
 const redrawMs = 500

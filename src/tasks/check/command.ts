@@ -2,7 +2,9 @@ import type { Command } from 'commander'
 import { check as findingsOf, type Finding } from './check.ts'
 import type { Loaded } from '../../config/load.ts'
 import { counted, printable, wrapPlain } from '../../domain/text/terminal-text.ts'
-import { exitCodes, type Io, type Registration, commandLine, example } from '../command.ts'
+import { exitCodes, type Registration } from '../command.ts'
+import { commandLine, example } from '../../terminal/program-name.ts'
+import type { Io } from '../../terminal/io.ts'
 import { jsonResult, paintFor, type Paint } from '../../terminal/text.ts'
 
 interface CheckOptions {

@@ -1,5 +1,6 @@
 import { Argument, type Command, type Option } from 'commander'
-import { type Registration, example } from '../command.ts'
+import type { Registration } from '../command.ts'
+import { example } from '../../terminal/program-name.ts'
 
 /** Each asks the program what may follow the words; where it answers nothing, the shell completes file names. */
 const scripts = {

@@ -2,7 +2,8 @@ import { Option, type Command } from 'commander'
 import { nativeSchema } from '../../formats/native-schema.ts'
 import { configJsonSchema } from '../../config/json-schema.ts'
 import { effectiveYaml } from '../../config/print.ts'
-import { type Registration, example } from '../command.ts'
+import type { Registration } from '../command.ts'
+import { example } from '../../terminal/program-name.ts'
 
 export function register({ command: config, io, load }: Registration): void {
   config.addHelpText('after', example('config print'))

@@ -1,3 +1,6 @@
+import type { Work } from '../../assemble/work.ts'
+import { heldSinks } from '../../assemble/held-sinks.ts'
+import { zonesById, redoneBy } from '../../assemble/kept-events.ts'
 import { settleDeadLetters } from '../../domain/checkpoint.ts'
 import type { DeadLetter, RefusalReason } from '../../domain/event/delivery.ts'
 import type { Event, Identity } from '../../domain/event/event.ts'
@@ -222,4 +225,17 @@ async function replayPage(
 
 function keyOf({ id, time }: Identity): Identity {
   return { id, ...(time !== undefined && { time }) }
+}
+
+/** Replays or drops dead letters of an open store, with the streams taken meanwhile. */
+export async function changeDeadLetters<Result>(
+  work: Work,
+  { delivers }: { readonly delivers: boolean },
+  change: (over: DeadLetterWork) => Promise<Result>,
+): Promise<Result> {
+  const { config, store } = work
+  const { deps, sinks } = await work.shipping({ delivers })
+  const held = await heldSinks(config, store)
+  const over = { deps, sinks, held, zoneOf: zonesById(config), redo: redoneBy(config) }
+  return work.beating(() => change(over))
 }

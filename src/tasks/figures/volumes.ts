@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { openWork } from '../../assemble/work.ts'
 import { listVolumes } from '../../shield/figures.ts'
-import { exitCodes, type Registration, example } from '../command.ts'
+import { exitCodes, type Registration } from '../command.ts'
+import { example } from '../../terminal/program-name.ts'
 import { chooseAccount } from '../options.ts'
 import { resultText } from '../../terminal/yaml.ts'
 

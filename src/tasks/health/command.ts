@@ -5,7 +5,8 @@ import type { ServerAddress } from '../../config/schema.ts'
 import { healthUrl, probeHealth } from '../../server/listen.ts'
 import { ConfigErrors } from '../../config/errors.ts'
 import { Failure } from '../../domain/failure.ts'
-import { example, type Registration } from '../command.ts'
+import type { Registration } from '../command.ts'
+import { example } from '../../terminal/program-name.ts'
 
 export function register({ command, io }: Registration): void {
   command

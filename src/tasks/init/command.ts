@@ -19,7 +19,9 @@ import { cancelled, Failure, type FailureCode, isFailure, messageOf } from '../.
 import { counted, printable, wrapPlain } from '../../domain/text/terminal-text.ts'
 import { Secret } from '../../domain/text/secret.ts'
 import type { ListedZone } from '../../shield/shield-zones.ts'
-import { exitCodes, type Io, type Registration, UsageError, example, programName } from '../command.ts'
+import { exitCodes, type Registration } from '../command.ts'
+import { example, programName } from '../../terminal/program-name.ts'
+import { type Io, UsageError } from '../../terminal/io.ts'
 import { collectNames, nameList, unknownName } from '../options.ts'
 import { table, type Column, paintFor, wrapped } from '../../terminal/text.ts'
 import { coerce, isOurName } from '../../config/environment.ts'
@@ -50,7 +52,7 @@ interface InitOptions {
   readonly yes?: boolean
 }
 
-export function register({ command, io, exit }: Registration): void {
+export function register({ command, io, exit, call }: Registration): void {
   const names = destinations().map(({ name }) => name)
   const collect = (text: string, before: readonly string[] = []) => [...before, text]
   command
@@ -73,17 +75,16 @@ export function register({ command, io, exit }: Registration): void {
         throw error
       })
       exit(exitCodes.done)
-      if (options.yes !== true) exit(await offerCheck(file, io))
+      if (options.yes !== true) exit(await offerCheck(file, io, call))
     })
 }
 
 /** Runs check on what was written, if the user wants it; the exit code. */
-async function offerCheck(file: string, io: Io): Promise<number> {
+async function offerCheck(file: string, io: Io, call: Registration['call']): Promise<number> {
   const answer = (await io.ask?.('\nTry it now with check? [Y/n] ')) ?? 'n'
   // A signal counts as an empty answer.
   if (io.signal.aborted || !/^(?:y(?:es)?)?$/i.test(answer.trim())) return exitCodes.done
-  const { check } = await import('../check/command.ts')
-  return check(loadConfig({ argv: { config: file } }), {}, io)
+  return call(['check', '--config', file])
 }
 
 interface Context {

@@ -12,7 +12,8 @@ import { createFormat, type FormatName } from '../../formats/registry.ts'
 import { freshEvents } from '../../days/read-day.ts'
 import { createStdoutSink } from '../../sinks/stdout/sink.ts'
 import { wantsOf } from '../../sinks/wants.ts'
-import { exitCodes, type Registration, example } from '../command.ts'
+import { exitCodes, type Registration } from '../command.ts'
+import { example } from '../../terminal/program-name.ts'
 import { atLeastOne, collectNames, dayArgument, chooseSinks, chooseZones } from '../options.ts'
 
 interface FetchOptions {

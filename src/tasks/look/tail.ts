@@ -10,7 +10,8 @@ import type { Event } from '../../domain/event/event.ts'
 import { inertJson } from '../../domain/text/json.ts'
 import { cut, pad, printable, widestOf } from '../../domain/text/terminal-text.ts'
 import { collectNames, chooseSinks, chooseZones } from '../options.ts'
-import { type Registration, example } from '../command.ts'
+import type { Registration } from '../command.ts'
+import { example } from '../../terminal/program-name.ts'
 import { paintFor, wrapped, type Paint } from '../../terminal/text.ts'
 
 interface TailOptions {

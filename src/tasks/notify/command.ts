@@ -4,7 +4,8 @@ import { systemClock } from '../../clock.ts'
 import { version } from '../../assemble/version.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
-import { exitCodes, type Registration, example } from '../command.ts'
+import { exitCodes, type Registration } from '../command.ts'
+import { example } from '../../terminal/program-name.ts'
 
 export function register({ command: notify, io, exit, load }: Registration): void {
   notify.addHelpText('after', example('notify test'))

@@ -12,7 +12,9 @@ import {
   readUpdate,
   updateRateLimit,
 } from '../../shield/rate-limit.ts'
-import { exitCodes, UsageError, type Io, type Registration, example } from '../command.ts'
+import { exitCodes, type Registration } from '../command.ts'
+import { example } from '../../terminal/program-name.ts'
+import { UsageError, type Io } from '../../terminal/io.ts'
 import { chooseAccount, wholeNumber } from '../options.ts'
 import { jsonResult } from '../../terminal/text.ts'
 import { resultText } from '../../terminal/yaml.ts'

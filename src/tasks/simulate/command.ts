@@ -14,7 +14,9 @@ import { scenarios } from '../../simulator/faults.ts'
 import { choices, defaults, type Settings } from '../../simulator/options.ts'
 import { startSimulator } from '../../simulator/simulator.ts'
 import { atLeastOne, idList, nameList, wholeNumber } from '../options.ts'
-import { type Io, type Registration, commandLine, example } from '../command.ts'
+import type { Registration } from '../command.ts'
+import { commandLine, example } from '../../terminal/program-name.ts'
+import type { Io } from '../../terminal/io.ts'
 
 interface SimulateOptions extends Omit<Settings, 'clock' | 'days' | 'live' | 'readableDays'> {
   readonly accessKey: string

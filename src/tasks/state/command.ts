@@ -10,7 +10,9 @@ import { Failure } from '../../domain/failure.ts'
 import { counted, printable } from '../../domain/text/terminal-text.ts'
 import { knownSinks, renameSink } from './rename-sink.ts'
 import { sinkNameArgument, chooseSinks, unknownName } from '../options.ts'
-import { exitCodes, UsageError, type Registration, example } from '../command.ts'
+import { exitCodes, type Registration } from '../command.ts'
+import { example } from '../../terminal/program-name.ts'
+import { UsageError } from '../../terminal/io.ts'
 import { wrapped } from '../../terminal/text.ts'
 
 export function register({ command: state, io, exit, load }: Registration): void {

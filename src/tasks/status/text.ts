@@ -13,8 +13,8 @@ import {
 } from '../../domain/text/terminal-text.ts'
 import { durationText, fromNow, minuteText, secondText, shortDuration } from '../../domain/text/time.ts'
 import type { BackfillStatus, RouteStatus, Status } from '../../status/status.ts'
-import { backfillLines, shareOf } from '../backfill/text.ts'
-import { commandLine } from '../command.ts'
+import { backfillLines, shareOf } from '../backfills.ts'
+import { commandLine } from '../../terminal/program-name.ts'
 import { table, type Column, aboutText, type Paint } from '../../terminal/text.ts'
 
 export interface StatusView {

@@ -4,7 +4,8 @@ import { listZones, type AccountZones } from '../../discovery/list-zones.ts'
 import type { Config } from '../../config/schema.ts'
 import { messageOf } from '../../domain/failure.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
-import { exitCodes, type Registration, example } from '../command.ts'
+import { exitCodes, type Registration } from '../command.ts'
+import { example } from '../../terminal/program-name.ts'
 import { jsonResult, paintFor, table, type Column } from '../../terminal/text.ts'
 
 export function register({ command, io, exit, load }: Registration): void {

@@ -8,7 +8,7 @@ import {
   createProgressReading,
   summed,
   whileRequested,
-} from '../../../src/days/backfill-progress.ts'
+} from '../../../src/plan/backfill-progress.ts'
 import { buildStream } from '../../contract/checkpoint-store/builders.ts'
 import { at, buildCheckpoint, buildRecord, buildScan, buildTrouble, dayAt } from '../../domain/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { Failure } from '../../../src/domain/failure.ts'
-import { shipArchived, type ArchivedPiece } from '../../../src/tasks/backfill/ship-archived.ts'
+import { shipArchived } from '../../../src/tasks/backfill/ship-archived.ts'
+import type { ArchivedPiece } from '../../../src/days/archived-events.ts'
 import { createHousekeeping } from '../../../src/upkeep/housekeep.ts'
 import type { Ledger } from '../../../src/ports/store.ts'
 import { at, policy, stream } from '../../domain/builders.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Daemon } from '../../../src/process/daemon.ts'
-import type { Io, Output } from '../../../src/tasks/command.ts'
+import type { Io, Output } from '../../../src/terminal/io.ts'
 import { progressMode } from '../../../src/terminal/live.ts'
 import { createProgress } from '../../../src/tasks/run/progress.ts'
 import { loadConfig } from '../../../src/config/load.ts'
