@@ -69,6 +69,10 @@ export const KafkaSinkConfig = z
       TlsConfig.optional(),
       'Encrypts the connections; {} trusts the built-in authorities. Absent: plain text',
     ),
+    timestamp: choice(
+      ['event', 'arrival'],
+      'Time of a record: that of its event, or of its arrival. Topics delete records by their time',
+    ),
     timeoutSeconds: duration('Longest time until brokers acknowledge a batch, with all tries', {
       above: 0,
       max: 3600,

@@ -4,7 +4,9 @@ import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import { orAborted, within } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
+import { maxRestMs, maxRetryAfterMs } from '../../transport/retry.ts'
 import type { KafkaSinkConfig } from './config.ts'
+import { readTopicRules, topicSettings, type TopicRules } from './topic.ts'
 
 export type Message = MessageToProduce
 
@@ -19,6 +21,8 @@ const connectMs = 10_000
 /** Together 8 s: the time in which a partition gets another leader. */
 const tries = 5
 const pauseMs = (attempt: number) => Math.min(250 * 2 ** attempt, 3_000)
+/** The settings of a topic may change during a session. */
+const rulesForMs = 300_000
 
 /**
  * Connects, logs in and begins a session. Throws Failure. The client is loaded here, because it takes half a second:
@@ -55,10 +59,22 @@ export async function connect(settings: Settings, what: string, clock: Clock, si
     connection.on('error', () => undefined)
   })
   let broken: Failure | undefined
+  const rules = new Map<string, { readonly rules: TopicRules | undefined; readonly untilMs: number }>()
+  /** A broker answers a client above its quota at once, and its next request only when this time has passed. */
+  let throttledUntilMs = 0
+  const { asyncStart: answers } = kafka.connectionsApiChannel
+  function watch(message: unknown): void {
+    const { connection, result } = message as { readonly connection: Connection; readonly result?: unknown }
+    const throttleMs: unknown = connections.has(connection) && Reflect.get(Object(result), 'throttleTimeMs')
+    if (typeof throttleMs !== 'number') return
+    throttledUntilMs = Math.max(throttledUntilMs, clock.monotonic() + Math.min(throttleMs, maxRetryAfterMs))
+  }
+  answers.subscribe(watch)
 
   function end(why: Failure): void {
     if (broken !== undefined) return
     broken = why
+    answers.unsubscribe(watch)
     // The client cannot be aborted. Without sockets its waits end; closed, it begins no further ones.
     producer.close().catch(() => undefined)
     for (const { socket } of connections) (socket as typeof socket | undefined)?.destroy()
@@ -75,10 +91,31 @@ export async function connect(settings: Settings, what: string, clock: Clock, si
       return answer.value
     } catch (error) {
       // An end from outside closes the connections: that is the reason, not the error that follows from it.
-      const failure = broken ?? failureOf(error, what)
+      const failure = broken ?? failureOf(error, what, brokers)
       end(failure)
       throw failure
     }
+  }
+
+  async function rest(signal: AbortSignal): Promise<void> {
+    const leftMs = Math.ceil(throttledUntilMs - clock.monotonic())
+    if (leftMs <= 0) return
+    if (leftMs <= maxRestMs) return clock.sleep(leftMs, signal)
+    const why = `${what}: the brokers slow this client down to its quota`
+    throw new Failure('wait', 'throttled', why, { retryAt: clock.now() + leftMs })
+  }
+
+  /** Undefined where the brokers do not tell: they need a right for it. */
+  async function askRules(topic: string): Promise<TopicRules | undefined> {
+    const connection = [...connections].find((each) => each.isConnected())
+    if (connection === undefined) return undefined
+    const asked = { resourceType: 2 as const, resourceName: topic, configurationKeys: topicSettings }
+    // The oldest version that Kafka 4 speaks.
+    const { results } = await kafka.describeConfigsV1.api
+      .async(connection, [asked])
+      .catch(() => ({ results: [] }))
+    const configs = results[0]?.configs
+    return configs && readTopicRules(new Map(configs.map(({ name, value }) => [name, value] as const)))
   }
 
   await ask(async () => {
@@ -88,16 +125,27 @@ export async function connect(settings: Settings, what: string, clock: Clock, si
   }, signal)
 
   return {
+    /** What the topic does with records; undefined where that is not known. Throws Failure. */
+    async rulesOf(topic: string, signal: AbortSignal): Promise<TopicRules | undefined> {
+      const known = rules.get(topic)
+      if (known !== undefined && clock.monotonic() < known.untilMs) return known.rules
+      await rest(signal)
+      const read = await ask(() => askRules(topic), signal)
+      rules.set(topic, { rules: read, untilMs: clock.monotonic() + rulesForMs })
+      return read
+    },
     /**
      * Resolves when all replicas in sync have every message: to what was refused, if the brokers will never take them.
-     * Throws Failure.
+     * Throws Failure: `throttled` (wait) for a quota, which does not end the session.
      */
-    send: (messages: Message[], signal: AbortSignal) =>
-      ask(async () => {
+    async send(messages: Message[], signal: AbortSignal): Promise<Refused | undefined> {
+      await rest(signal)
+      return await ask(async () => {
         // Here an unknown topic is known at once; a batch would be tried for seconds.
         await producer.metadata({ topics: [messages[0]!.topic], retries: 1 })
         return await producer.send({ messages }).then(() => undefined, refusedBy)
-      }, signal),
+      }, signal)
+    },
     /** Looks for a topic, and for the right to write to it. Throws Failure. */
     look: (topic: string, signal: AbortSignal) =>
       ask(async () => {
@@ -140,8 +188,8 @@ function saslOf({ mechanism, username, password, token }: NonNullable<Settings['
 }
 
 /** Why brokers do not take messages, whoever sends them: to be halved; of a single one, the event is refused. */
-interface Refused {
-  readonly reason: 'too_large' | 'refused'
+export interface Refused {
+  readonly reason: 'too_large' | 'refused' | 'bad_time'
   readonly answer: string
 }
 
@@ -168,7 +216,8 @@ const stops: readonly (readonly [RegExp, why: string, remedy: string])[] = [
 ]
 const refusals: readonly (readonly [RegExp, Refused['reason']])[] = [
   [/^(?:MESSAGE_TOO_LARGE|RECORD_LIST_TOO_LARGE)$/, 'too_large'],
-  [/^(?:INVALID_RECORD|INVALID_TIMESTAMP)$/, 'refused'],
+  [/^INVALID_TIMESTAMP$/, 'bad_time'],
+  [/^INVALID_RECORD$/, 'refused'],
 ]
 
 /** What the brokers refused, if it was the messages; throws any other error. */
@@ -185,7 +234,7 @@ export function refusedBy(error: unknown): Refused {
  * What an error of the client means: `stop` with the remedy where a person has to act, else `retry`. Never the text of a
  * broker, which may hold a user name.
  */
-export function failureOf(error: unknown, what: string): Failure {
+export function failureOf(error: unknown, what: string, brokers: readonly string[] = []): Failure {
   if (isFailure(error)) return error
   const said = wordsOf(error)
   for (const [words, why, remedy] of stops) {
@@ -194,20 +243,31 @@ export function failureOf(error: unknown, what: string): Failure {
     const named = /^[A-Z_]+$/.test(word) ? ` (${word.replace('PLT_KFK_', '')})` : ''
     return new Failure('stop', 'sink_refuses', `${what}: ${why}${named}; ${remedy}`, { cause: error })
   }
+  const at = `${what}${advertisedOf(error, brokers)}`
   const system = causesOf(error).find((each) => 'code' in each && !String(each.code).startsWith('PLT_'))
   if (system !== undefined) {
-    const failure = networkFailure(system, what)
+    const failure = networkFailure(system, at)
     return failure.code === 'tls' ? new Failure('stop', 'tls', failure.message, { cause: error }) : failure
   }
   // What is no error of the client is a bug.
   if (!said.some((word) => word.startsWith('PLT_KFK_'))) throw error
   const retry = (code: Failure['code'], why: string) =>
-    new Failure('retry', code, `${what}: ${why}`, { cause: error })
+    new Failure('retry', code, `${at}: ${why}`, { cause: error })
   const answered = said.findLast((word) => /^[A-Z]+(?:_[A-Z]+)+$/.test(word) && !word.startsWith('PLT_'))
   if (answered !== undefined) return retry('server_error', `the broker answered ${answered}`)
   if (said.some((word) => / timed out/.test(word)))
     return retry('timeout', 'no answer in time; check brokers')
   return retry('network', 'the connection was closed; check brokers and what the broker logs')
+}
+
+/** Names the address that failed, if it is none of those that are configured: brokers name each other. */
+function advertisedOf(error: unknown, brokers: readonly string[]): string {
+  const addresses = causesOf(error).map(
+    ({ message }) => /^Connection to (\S+) (?:failed|timed out)/.exec(message)?.[1],
+  )
+  const own = brokers.map((broker) => broker.replace(/[[\]]/g, '').replace(/^[^:]+$/, '$&:9092'))
+  const other = addresses.find((address) => address !== undefined && !own.includes(address))
+  return other === undefined ? '' : `: ${other}, which a broker gives as its address (advertised.listeners)`
 }
 
 /** Names of the protocol, codes and texts of the client: of an error and of all that it is made of. */

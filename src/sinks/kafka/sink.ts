@@ -1,20 +1,22 @@
 import { startOf } from '../../domain/day.ts'
-import type { Delivery, Refusal } from '../../domain/event/delivery.ts'
+import type { Delivery, Refusal, Skip } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import { createInTurn, orAborted } from '../../domain/promises.ts'
 import type { Stream } from '../../domain/stream.ts'
-import type { OpenOptions, Sink } from '../../ports/delivery.ts'
+import { durationText } from '../../domain/text/time.ts'
+import type { OpenOptions, Sink, SinkCheck } from '../../ports/delivery.ts'
 import type { SinkDeps } from '../deps.ts'
 import { lineOf } from '../lines.ts'
 import { createReconnection } from '../reconnection.ts'
 import type { KafkaSinkConfig } from './config.ts'
-import { connect, type Link, type Message } from './link.ts'
+import { connect, type Link, type Message, type Refused } from './link.ts'
+import { assertKeeps, type TopicRules } from './topic.ts'
 
 type KafkaSinkDeps = Pick<SinkDeps, 'format' | 'clock' | 'random'>
 type Settings = Pick<
   KafkaSinkConfig,
-  'name' | 'brokers' | 'topic' | 'compression' | 'sasl' | 'tls' | 'timeoutSeconds' | 'batch'
+  'name' | 'brokers' | 'topic' | 'compression' | 'timestamp' | 'sasl' | 'tls' | 'timeoutSeconds' | 'batch'
 >
 
 type Piece = Readonly<{ event: Event; message: Message }>
@@ -23,6 +25,10 @@ type Piece = Readonly<{ event: Event; message: Message }>
 const envelopeBytes = 100
 /** Longer than a batch may take to end after an abort, which keeps what was acknowledged. */
 const graceMs = 3_000
+/** An event that is younger is refused for its time because a clock is wrong. */
+const surelyYoungMs = 600_000
+/** So long the API lists an event. */
+const listedMs = 3 * 86_400_000
 const idHeader = Buffer.from('shieldlog-id')
 
 /**
@@ -31,7 +37,7 @@ const idHeader = Buffer.from('shieldlog-id')
  * repeats; after a failed batch, which may have arrived, a new session sends it again.
  */
 export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
-  const { name, brokers, topic, batch } = settings
+  const { name, brokers, topic, batch, timestamp } = settings
   const { clock, format } = deps
   const address = `kafka://${brokers.join(',')}/${topic}`
   const what = `sink ${name} (${address})`
@@ -41,14 +47,27 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
   async function deliver(
     { zone, day }: Stream,
     events: readonly Event[],
-    { hasTaken, refusalsStand = false }: OpenOptions,
+    { hasTaken, refusalsStand = false, ageNow = () => clock.now() }: OpenOptions,
     signal: AbortSignal,
   ): Promise<Delivery> {
     const to = { topic: topic.replaceAll('{zone}', String(zone)), key: Buffer.from(String(zone)) }
     const taken: Event[] = []
     const refusals: Refusal[] = []
+    const skipped: Skip[] = []
     let bytes = 0
     let failure: Failure | undefined
+    const stampOf = ({ timeMs = startOf(day) }: Event) =>
+      // Brokers refuse a time ahead of theirs.
+      timestamp === 'event' ? Math.min(Math.floor(timeMs), clock.now()) : clock.now()
+
+    function refuse({ event, message }: Piece, { reason, answer }: Refused): void {
+      if (reason !== 'bad_time') return void refusals.push({ event, reason, answer })
+      if (clock.now() - Number(message.timestamp) < surelyYoungMs) {
+        const why = `${answer} to a time of the last minutes; check the clocks of the brokers and of this host`
+        throw new Failure('retry', 'rejected', `${what}: ${why}`)
+      }
+      skipped.push({ event, reason: 'too_old', answer })
+    }
 
     async function send(pieces: readonly Piece[], by: Link): Promise<void> {
       const messages = pieces.map(({ message }) => message)
@@ -58,7 +77,7 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
           taken.push(event)
           bytes += message.value!.length
         }
-      } else if (pieces.length === 1) refusals.push({ event: pieces[0]!.event, ...refused })
+      } else if (pieces.length === 1) refuse(pieces[0]!, refused)
       else {
         const half = Math.ceil(pieces.length / 2)
         await send(pieces.slice(0, half), by)
@@ -66,9 +85,16 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
       }
     }
 
-    function* batches(): Generator<Piece[]> {
+    function* batches(rules: TopicRules | undefined): Generator<Piece[]> {
       let [pieces, size]: [Piece[], number] = [[], 0]
+      const { maxAgeMs = Infinity } = rules ?? {}
+      const nowMs = ageNow() ?? -Infinity
       for (const event of events) {
+        const stampMs = stampOf(event)
+        if (nowMs - stampMs > maxAgeMs) {
+          skipped.push({ event, reason: 'too_old', answer: `not sent: ${limitOf(rules!)}` })
+          continue
+        }
         const line = lineOf(event, format, refusals)
         if (line === undefined) continue
         const value = Buffer.from(line)
@@ -77,16 +103,21 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
           yield pieces
           ;[pieces, size] = [[], 0]
         }
-        pieces.push({ event, message: { ...to, value, ...envelopeOf(event, startOf(day)) } })
+        pieces.push({
+          event,
+          message: { ...to, value, timestamp: BigInt(stampMs), headers: headersOf(event) },
+        })
         size += bytes
       }
       if (pieces.length > 0) yield pieces
     }
 
     try {
-      for (const pieces of batches()) await send(pieces, await link.open(signal))
+      const rules = await (await link.open(signal)).rulesOf(to.topic, signal)
+      if (rules !== undefined) assertKeeps(to.topic, rules, what)
+      for (const pieces of batches(rules)) await send(pieces, await link.open(signal))
     } catch (error) {
-      if (!isFailure(error) || taken.length + refusals.length === 0) throw error
+      if (!isFailure(error) || taken.length + refusals.length + skipped.length === 0) throw error
       failure = error
     }
     const refused = refusals.filter(({ reason }) => reason === 'refused')
@@ -95,7 +126,18 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
       const why = `${what} has taken no event yet, and ${refused[0]!.answer}; check the settings of the topic`
       throw failure ?? new Failure('retry', 'rejected', why)
     }
-    return { refusals, committed: [], bytes, ...(failure !== undefined && { partial: { taken, failure } }) }
+    return {
+      refusals,
+      skipped,
+      committed: [],
+      bytes,
+      ...(failure !== undefined && { partial: { taken, failure } }),
+    }
+  }
+
+  function noteOf(rules: TopicRules | undefined): Pick<SinkCheck, 'note'> {
+    if (rules === undefined || timestamp === 'arrival' || rules.maxAgeMs >= listedMs) return {}
+    return { note: `${limitOf(rules)}: older events are not sent; with timestamp: arrival they are` }
   }
 
   return {
@@ -114,7 +156,13 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
         const found = tried.found
         if (topic.includes('{zone}')) return { found, untested: 'the topics of the zones' }
         const rights = await tried.look(topic, signal)
-        return { found, ...(rights !== 'may write' && { untested: 'the right to write to the topic' }) }
+        const rules = await tried.rulesOf(topic, signal)
+        if (rules !== undefined) assertKeeps(topic, rules, what)
+        const untested = [
+          ...(rights === 'may write' ? [] : ['the right to write to the topic']),
+          ...(rules === undefined ? ['how long the topic keeps records (needs DESCRIBE_CONFIGS on it)'] : []),
+        ].join(', ')
+        return { found, ...(untested !== '' && { untested }), ...noteOf(rules) }
       } finally {
         tried.close()
       }
@@ -123,8 +171,11 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
   }
 }
 
-/** The same for every try: an event without time gets the first instant of its day. */
-function envelopeOf({ fingerprint, timeMs }: Event, dayMs: number): Pick<Message, 'headers' | 'timestamp'> {
-  const id = Buffer.from(fingerprint.toString(16).padStart(16, '0'))
-  return { headers: new Map([[idHeader, id]]), timestamp: BigInt(Math.floor(timeMs ?? dayMs)) }
+/** The same for every try. */
+function headersOf({ fingerprint }: Event): Map<Buffer, Buffer> {
+  return new Map([[idHeader, Buffer.from(fingerprint.toString(16).padStart(16, '0'))]])
+}
+
+function limitOf({ maxAgeMs, maxAgeSetting }: TopicRules): string {
+  return `the topic takes no record, or keeps none, that is older than ${durationText(maxAgeMs / 1000)} (${maxAgeSetting})`
 }

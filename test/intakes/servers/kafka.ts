@@ -25,17 +25,20 @@ export class KafkaBroker {
   readonly withLogin: string
   readonly overTls: string
   readonly withCertificate: string
+  /** It gives an address that cannot be looked up. */
+  readonly advertised: string
   readonly #folder: string
   readonly #args: readonly string[]
   #process: TestProcess | undefined
   #topics = 0
 
   private constructor(ports: readonly number[]) {
-    const [plain, login, controller, secured, certified] = ports
+    const [plain, login, controller, secured, certified, advertised] = ports
     this.plain = `127.0.0.1:${plain}`
     this.withLogin = `127.0.0.1:${login}`
     this.overTls = `127.0.0.1:${secured}`
     this.withCertificate = `127.0.0.1:${certified}`
+    this.advertised = `127.0.0.1:${advertised}`
     this.#folder = join(temporaryFolder(), 'kafka')
     mkdirSync(this.#folder)
     const file = join(this.#folder, 'server.properties')
@@ -47,9 +50,9 @@ export class KafkaBroker {
       `process.roles=broker,controller
 node.id=1
 controller.quorum.bootstrap.servers=127.0.0.1:${controller}
-listeners=PLAINTEXT://127.0.0.1:${plain},SASL_PLAINTEXT://127.0.0.1:${login},SECURED://127.0.0.1:${secured},CERTIFIED://127.0.0.1:${certified},CONTROLLER://127.0.0.1:${controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:${plain},SASL_PLAINTEXT://127.0.0.1:${login},SECURED://127.0.0.1:${secured},CERTIFIED://127.0.0.1:${certified}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SECURED:SASL_SSL,CERTIFIED:SSL,CONTROLLER:PLAINTEXT
+listeners=PLAINTEXT://127.0.0.1:${plain},SASL_PLAINTEXT://127.0.0.1:${login},SECURED://127.0.0.1:${secured},CERTIFIED://127.0.0.1:${certified},ADVERTISED://127.0.0.1:${advertised},CONTROLLER://127.0.0.1:${controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:${plain},SASL_PLAINTEXT://127.0.0.1:${login},SECURED://127.0.0.1:${secured},CERTIFIED://127.0.0.1:${certified},ADVERTISED://kafka-0.internal.invalid:9092
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SECURED:SASL_SSL,CERTIFIED:SSL,ADVERTISED:PLAINTEXT,CONTROLLER:PLAINTEXT
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
 sasl.enabled.mechanisms=PLAIN
@@ -83,7 +86,7 @@ share.coordinator.state.topic.min.isr=1
   }
 
   static async start(): Promise<KafkaBroker> {
-    const broker = new KafkaBroker(await Promise.all(Array.from({ length: 5 }, freePort)))
+    const broker = new KafkaBroker(await Promise.all(Array.from({ length: 6 }, freePort)))
     await broker.start()
     return broker
   }
@@ -133,6 +136,19 @@ share.coordinator.state.topic.min.isr=1
       })
     })
     return name
+  }
+
+  /** Limits what a client writes; undefined ends the limit. */
+  async limit(clientId: string, bytesPerSecond: number | undefined): Promise<void> {
+    const key = 'producer_byte_rate'
+    const op =
+      bytesPerSecond === undefined
+        ? ({ key, remove: true } as const)
+        : ({ key, value: bytesPerSecond, remove: false } as const)
+    const entities = [{ entityType: 'client-id' as const, entityName: clientId }]
+    await this.#administer(async (admin) => {
+      await admin.alterClientQuotas({ entries: [{ entities, ops: [op] }] })
+    })
   }
 
   /** How many messages a topic has: without reading them, so at once. */

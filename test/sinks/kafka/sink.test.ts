@@ -36,6 +36,7 @@ function sinkTo(port: number, timeoutSeconds: number) {
       brokers: [`127.0.0.1:${port}`],
       topic: 'waf',
       compression: 'none',
+      timestamp: 'event',
       timeoutSeconds,
       batch: { maxEvents: 1000, maxBytes: 900_000 },
     },

@@ -35,6 +35,25 @@ test.each([
 test('a message that is too large, or not valid, is refused; what is no error of the client is thrown', () => {
   expect(refusedBy(of('MESSAGE_TOO_LARGE'))).toMatchObject({ reason: 'too_large' })
   expect(refusedBy(of('INVALID_RECORD'))).toMatchObject({ reason: 'refused' })
+  expect(refusedBy(of('INVALID_TIMESTAMP'))).toMatchObject({ reason: 'bad_time' })
   expect(() => refusedBy(closed)).toThrow(closed)
   expect(() => failureOf(new TypeError('bug'), 'sink bus')).toThrow('bug')
 })
+
+test.each([
+  [['127.0.0.1:9092'], 'kafka-0.internal:9092', true],
+  [['kafka-0.internal:9092'], 'kafka-0.internal:9092', false],
+  [['first:9092', 'kafka-0.internal'], 'kafka-0.internal:9092', false],
+  [['kafka-0.internal'], 'kafka-0.internal:9093', true],
+  [['[::1]:9092'], '::1:9092', false],
+])(
+  'with brokers %j a failed connection to %s blames the address of a broker: %s',
+  (brokers, address, isNamed) => {
+    const cause = Object.assign(new Error('no'), { code: 'ENOTFOUND' })
+    const error = new MultipleErrors('x', [new NetworkError(`Connection to ${address} failed.`, { cause })])
+    const { message } = failureOf(error, 'sink bus', brokers)
+    const named = `sink bus: ${address}, which a broker gives as its address (advertised.listeners): cannot connect`
+    expect(message.startsWith(named)).toBe(isNamed)
+    expect(message).toMatch(/cannot connect: the host name is unknown \(ENOTFOUND\)/)
+  },
+)
