@@ -41,11 +41,11 @@ const perProcess = 'shieldlog_state_up'
 const ofOneProcess = 'instance, pod, role'
 const scraped = [...ofOneProcess.split(', '), 'job', 'version', 'alertname', 'alertstate', 'severity']
 
-test('each has its entry in the runbook: what it means, how to look by a command, what to do', () => {
-  const [, ...entries] = readPage('docs/runbook.md').split(/^## /m)
+test('each has its entry in the docs: what it means, how to look by a command, what to do', () => {
+  const [, ...entries] = readPage('docs/troubleshooting.md').split(/^### /m)
   expect(entries.map((entry) => entry.split('\n')[0])).toEqual(rules.map(({ alert }) => alert))
   for (const [at, { alert, annotations }] of rules.entries()) {
-    expect(annotations.runbook_url).toBe(`docs/runbook.md#${alert.toLowerCase()}`)
+    expect(annotations.runbook_url).toBe(`docs/troubleshooting.md#${alert.toLowerCase()}`)
     expect(entries[at], alert).toMatch(/\*\*Means\.\*\* .{30}[^]*\*\*Look\.\*\* [^]*```sh\n[^]*\*\*Do\.\*\*/)
   }
 })

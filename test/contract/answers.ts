@@ -231,7 +231,7 @@ export const answerRows: readonly AnswerRow[] = [
     shipment: always({ status: 302, headers: { location: 'https://login.example/' } }),
   },
   {
-    answer: 'a refusal of a secret whose file has changed since it was read',
+    answer: 'a refusal of a secret whose file has changed since it was read: it is read again',
     outcome: 'delivered',
     shipment: (dialect) => ({
       secret: rotated(),

@@ -51,7 +51,7 @@ export function prometheusRule(): string {
   const alerts = readPage('config/prometheus/alerts.yml')
   const lines = alerts.slice(alerts.indexOf('\ngroups:') + 1).split('\n')
   return `# From config/prometheus/alerts.yml by: npm run docs
-# runbook_url is a path in the repository: docs/runbook.md says how to put an address before it.
+# runbook_url is a path in the repository: docs/troubleshooting.md says how to put an address before it.
 apiVersion: monitoring.coreos.com/v1
 kind: PrometheusRule
 metadata:

@@ -21,12 +21,15 @@ function tableUnder(heading: string, page: string): string[][] {
 
 const codesIn = (text = '') => [...text.matchAll(/`([^`]+)`/g)].map(([, said]) => said!)
 
-const promises = ['In case of failure', 'Failures of object storage and Kafka'].flatMap((heading) =>
+const promised = ['In case of failure', 'Failures of object storage and Kafka'].flatMap((heading) =>
   tableUnder(heading, 'docs/guarantees.md'),
 )
+const promises = tableUnder('Tests of failures', 'docs/development.md')
 const filesOf = (text = '') => codesIn(text).filter((each) => each.startsWith('test/'))
 
-test('every promise in case of failure names tests that exist', () => {
+test('every promise in case of failure has tests that exist', () => {
+  const failureOf = ([failure = '']: readonly string[]) => failure.replace(/^\| /, '')
+  expect(promises.map(failureOf)).toEqual(promised.map(failureOf))
   expect(promises.length).toBeGreaterThan(10)
   for (const cells of promises) {
     const files = filesOf(cells.at(-1))

@@ -118,7 +118,7 @@ function lostProblem(routes: readonly ProblemRoute[]): StatusProblem[] {
   const lost = countOf(countedBy(own, 'lost'), 'event')
   const text = `${printable(summaries[0]!.sink)} dropped ${lost} that it had accepted.`
   const remedy =
-    'It did not say which. The log has its answers (EventsLost); the runbook says how to ship the days again.'
+    'It did not say which. The log has its answers (EventsLost); docs/troubleshooting.md says how to ship the days again.'
   return [about('lost', summaries, () => ({ text, remedy }))]
 }
 
