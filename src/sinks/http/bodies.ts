@@ -1,39 +1,9 @@
 import { hash } from 'node:crypto'
-import type { Refusal, RefusalReason, Skip, SkipReason } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import type { Format } from '../../ports/delivery.ts'
 import { compressors, joinTexts, lineOf, type Text } from '../lines.ts'
+import type { Settled } from '../settle.ts'
 import type { BatchLimits, Compression, Layout, Preset } from './protocol/preset.ts'
-
-/** Results of a delivery so far. They remain valid when the rest of the delivery fails. */
-export class Settled {
-  readonly taken: Event[] = []
-  readonly refusals: Refusal[] = []
-  readonly skipped: Skip[] = []
-  /** Of the accepted events: those that the destination says it dropped, without saying which. */
-  lost = 0
-  /** Bytes of the accepted events. */
-  bytes = 0
-  /** Bodies that wait at the destination by their receipts: accepts their events, once it confirms it. */
-  readonly waiting = new Map<number, () => void>()
-
-  take(pieces: readonly Piece[], receipt?: number): void {
-    const events = pieces.map(({ event }) => event)
-    const bytes = pieces.reduce((sum, piece) => sum + piece.bytes, 0)
-    const accept = () => {
-      this.taken.push(...events)
-      this.bytes += bytes
-    }
-    if (receipt === undefined) accept()
-    else this.waiting.set(receipt, accept)
-  }
-
-  /** An event that is not accepted: a dead letter, or too old to be one. */
-  refuse(event: Event, reason: RefusalReason | SkipReason, answer: string): undefined {
-    if (reason === 'too_old') this.skipped.push({ event, reason, answer })
-    else this.refusals.push({ event, reason, answer })
-  }
-}
 
 interface Cutting {
   readonly format: Format

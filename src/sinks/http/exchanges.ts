@@ -6,6 +6,7 @@ import { createDispatcher } from '../../transport/dispatcher.ts'
 import { type Answer, exchange, headerOf, type Request as AnyRequest } from '../../transport/exchange.ts'
 import { maxRetryAfterMs, retryAfterMsOf } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
+import { excerptOf } from '../settle.ts'
 import type { Retry, Stop, Verdict } from './protocol/preset.ts'
 
 interface Request extends AnyRequest {
@@ -118,7 +119,6 @@ function outcomeOf(verdict: Verdict, isWhole: boolean): RequestOutcome {
   return isWhole ? 'ok' : 'server_error'
 }
 
-const excerptLength = 200
 /** Bytes of an answer that are searched for secrets. */
 export const searchedBytes = 65_536
 
@@ -138,10 +138,4 @@ export function notBefore(retryAt: number | undefined, code: Failure['code'], me
 /** The beginning of an answer as text: more than is searched for secrets only if it has more. */
 export function textOf({ body }: Answer): string {
   return body.toString('utf8', 0, searchedBytes + 1)
-}
-
-/** The beginning of an answer, for a message. */
-export function excerptOf(text: string): string {
-  if (text === '') return ''
-  return ` (${text.length > excerptLength ? `${text.slice(0, excerptLength)}…` : text})`
 }

@@ -4,8 +4,9 @@ import { orAborted } from '../../domain/promises.ts'
 import { headerValueError } from '../../domain/text/http-rules.ts'
 import type { SinkCheck } from '../../ports/delivery.ts'
 import { type Answer, isSuccess } from '../../transport/exchange.ts'
-import { backoff, backoffMs, createTries, maxRestMs } from '../../transport/retry.ts'
+import { createTries, maxRestMs } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
+import { type Destination, isTaken, type Sent } from '../settle.ts'
 import { createExchanges, notBefore, textOf } from './exchanges.ts'
 import { type Body, packBody, type Piece } from './bodies.ts'
 import type { HttpSinkConfig } from './config.ts'
@@ -13,7 +14,6 @@ import {
   type Ask,
   type AskedElsewhere,
   type Authorisation,
-  isTaken,
   noAcknowledgement,
   type Preset,
   readPage,
@@ -28,64 +28,76 @@ import { createSecrets } from './secrets.ts'
 
 export type HttpSinkDeps = Omit<SinkDeps, 'output'>
 
-/** What became of a body. Its texts are raw: callers must mask and cut them. */
-export type Sent =
-  | Extract<Verdict, { kind: 'delivered' }>
-  | (Extract<Verdict, { kind: 'split' }> & { readonly said: string })
-  /** `failure` holds for the events to be sent again. */
-  | (Omit<Extract<Verdict, { kind: 'each' }>, 'stop'> & { readonly said: string; readonly failure?: Failure })
-  /**
-   * Each try ended with status 500 or without an answer: either the destination fails, or something in the body makes
-   * it fail.
-   */
-  | { readonly kind: 'unexplained'; readonly failure: Failure }
-
-export type Requests = ReturnType<typeof createRequests>
-
-/** Headers with all secrets in plain text: never print them. */
-interface Prepared {
-  readonly headers: Readonly<Record<string, string>>
-  /** The headers that the preset built from its secrets. */
-  readonly credentials: Readonly<Record<string, string>>
-}
+type Headers = Readonly<Record<string, string>>
 
 type Unsigned = Pick<Authorisation, 'url' | 'body'> & { readonly method: Dispatcher.HttpMethod }
+
+/** With all secrets in plain text: never print it. */
+interface Signed extends Unsigned {
+  readonly headers: Headers
+  /** The headers that the preset built from its secrets. */
+  readonly credentials: Headers
+}
 
 interface Answered {
   readonly answer: Answer
   readonly verdict: Verdict
 }
 
-/** The requests of one sink. Throws Failure (stop) for an invalid proxy address. */
-export function createRequests(settings: HttpSinkConfig, given: Preset, deps: HttpSinkDeps) {
-  const { name, compression, tls, timeoutSeconds, secretUrl } = settings
-  const { clock, telemetry, version, random = Math.random } = deps
-  const url = new URL(given.url)
-  /** Changes with the address, where that is read again. */
-  let preset = given
-  let presetUrl = settings.url
+/**
+ * The requests of one sink, and what its streams share: the pause that the destination asked for, whether it was checked,
+ * and the address and secrets as they were read last.
+ */
+export class Requests implements Destination<Piece> {
+  readonly url: URL
   /** Names the sink and its destination in failures, without secrets. */
-  const what = `sink ${name} (${url.origin})`
-  const secrets = createSecrets(settings)
-  const receipts = createReceipts(clock, what)
-  const { mask } = secrets
-  const exchanges = createExchanges({ name, what, base: url, tls, timeoutSeconds, mask }, deps)
+  readonly what: string
+  readonly remedy = 'check preset, format and url'
+  readonly mask: (text: string) => string
+  readonly #settings: HttpSinkConfig
+  readonly #deps: HttpSinkDeps
+  readonly #secrets: ReturnType<typeof createSecrets>
+  readonly #receipts: ReturnType<typeof createReceipts>
+  readonly #exchanges: ReturnType<typeof createExchanges>
+  /** Changes with the address, where that is read again. */
+  #preset: Preset
+  #presetUrl: string | undefined
   /** Earliest time of the next request, by the monotonic clock, for all streams of the sink. */
-  let restUntilMs = 0
+  #restUntilMs = 0
   /** Whether the destination gives receipts. */
-  let isChecked = false
+  #isChecked = false
 
-  async function send(pieces: readonly Piece[], signal: AbortSignal, tries?: number): Promise<Sent> {
-    const body = await packBody(pieces, preset.layout, compression)
-    const mayTryAgain = createTries(deps, tries)
+  /** Throws Failure (stop) for an invalid proxy address. */
+  constructor(settings: HttpSinkConfig, preset: Preset, deps: HttpSinkDeps) {
+    this.url = new URL(preset.url)
+    this.what = `sink ${settings.name} (${this.url.origin})`
+    this.#settings = settings
+    this.#deps = deps
+    this.#preset = preset
+    this.#presetUrl = settings.url
+    this.#secrets = createSecrets(settings)
+    this.#receipts = createReceipts(deps.clock, this.what)
+    const { what, url: base } = this
+    this.mask = this.#secrets.mask
+    this.#exchanges = createExchanges({ ...settings, what, base, mask: this.mask }, deps)
+  }
+
+  /**
+   * Sends one batch, the same bytes on every try: at most `tries` (3) tries, the last begun within 10 s of the first.
+   * Unexplained: each try ended with status 500 or without an answer. Throws Failure: `throttled`, `timeout`, `network`,
+   * `server_error`, `bad_body` (retry, or wait where the destination named a time), `sink_refuses` (stop), `cancelled`.
+   */
+  async send(pieces: readonly Piece[], signal: AbortSignal, tries?: number): Promise<Sent> {
+    const body = await packBody(pieces, this.#preset.layout, this.#settings.compression)
+    const mayTryAgain = createTries(this.#deps, tries)
     let isUnexplained = true
     for (;;) {
       let status: number | undefined
       try {
-        await rest(signal)
-        const answered = await attempt(pieces, body, signal)
+        await this.#rest(signal)
+        const answered = await this.#attempt(pieces, body, signal)
         status = answered.answer.status
-        return sentOf(answered)
+        return this.#sentOf(answered)
       } catch (error) {
         if (!isFailure(error)) throw error
         isUnexplained &&= error.kind === 'retry' && (status === undefined ? isCutOff(error) : status === 500)
@@ -96,158 +108,164 @@ export function createRequests(settings: HttpSinkConfig, given: Preset, deps: Ht
     }
   }
 
-  function check(signal: AbortSignal): Promise<SinkCheck> {
-    return preset.check(ask(signal))
+  /** Checks the destination with the check of its preset. Throws Failure like a delivery. */
+  check(signal: AbortSignal): Promise<SinkCheck> {
+    return this.#preset.check(this.#ask(signal))
   }
 
-  function ask(signal: AbortSignal): Ask {
+  /** Waits until the destination has confirmed these receipts. Throws Failure unless it confirms all. */
+  confirm(waiting: Waiting, signal: AbortSignal): Promise<void> {
+    const poll = (asked: readonly number[]) =>
+      this.#withNewSecrets(() => this.#preset.confirm!(asked, this.#ask(signal)))
+    return this.#receipts.confirm(waiting, poll, signal)
+  }
+
+  close(): Promise<void> {
+    return this.#exchanges.close()
+  }
+
+  #ask(signal: AbortSignal): Ask {
     const byStatus = ({ status }: Answer) => readStatus(status)
-    return async ({ method, url = preset.url, body, mediaType = preset.mediaType }, read = byStatus) => {
-      const sent = { method, url: new URL(url), body: Buffer.from(body ?? '') }
-      const prepared = await prepare(sent, signal)
-      const headers = { ...prepared.headers, ...(body !== undefined && { 'content-type': mediaType }) }
-      const { answer, verdict } = await exchange({ ...sent, headers }, [], read, signal)
+    return async ({ method, url, body, mediaType = this.#preset.mediaType }, read = byStatus) => {
+      const sent = { method, url: new URL(url ?? this.#preset.url), body: Buffer.from(body ?? '') }
+      const signed = await this.#sign(sent, signal)
+      const headers = { ...signed.headers, ...(body !== undefined && { 'content-type': mediaType }) }
+      const { answer, verdict } = await this.#exchange({ ...signed, headers }, [], read, signal)
       if (verdict.kind === 'delivered') return answer
       const isNone = verdict.kind === 'each' || verdict.kind === 'split'
-      throw failureOf(isNone ? noSuchDestination : verdict, answer)
+      throw this.#failureOf(isNone ? noSuchDestination : verdict, answer)
     }
   }
 
-  async function rest(signal: AbortSignal): Promise<void> {
-    const leftMs = Math.ceil(restUntilMs - clock.monotonic())
+  async #rest(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps
+    const leftMs = Math.ceil(this.#restUntilMs - clock.monotonic())
     if (leftMs <= 0) return
-    if (leftMs > maxRestMs) throw notBefore(clock.now() + leftMs, 'throttled', what)
+    if (leftMs > maxRestMs) throw notBefore(clock.now() + leftMs, 'throttled', this.what)
     await clock.sleep(leftMs, signal)
   }
 
   /** One try, and a second at once when the refused credentials have changed since they were read. */
-  async function attempt(pieces: readonly Piece[], body: Body, signal: AbortSignal): Promise<Answered> {
+  async #attempt(pieces: readonly Piece[], body: Body, signal: AbortSignal): Promise<Answered> {
     const requestTo = (url: string) => ({ method: 'POST', url: new URL(url), body: body.bytes }) as const
-    const { url } = preset
-    const unsigned = requestTo(url)
-    const prepared = await withNewSecrets(() => prepareChecked(unsigned, signal))
-    const answered = await post(pieces, body, { ...unsigned, headers: prepared.headers }, signal)
+    const { url } = this.#preset
+    const signed = await this.#withNewSecrets(() => this.#signChecked(requestTo(url), signal))
+    const answered = await this.#post(pieces, body.key, signed, signal)
     const { answer, verdict } = answered
     const stop = verdict.kind === 'each' ? verdict.stop : verdict
     if (stop?.kind !== 'stop') return answered
-    reread()
+    this.#reread()
     // Of an address that holds a secret, a destination may as well say that it does not exist.
-    const isMoved = preset.url !== url
+    const isMoved = this.#preset.url !== url
     if (stop.credentials !== true && !isMoved) return answered
-    const next = requestTo(preset.url)
-    const refused = stop.credentials === true ? prepared.credentials : undefined
-    const changed = await prepare(next, signal, refused)
-    if (!isMoved && JSON.stringify(prepared.headers) === JSON.stringify(changed.headers)) return answered
-    if (verdict.kind !== 'each') return post(pieces, body, { ...next, headers: changed.headers }, signal)
+    const refused = stop.credentials === true ? signed.credentials : undefined
+    const changed = await this.#sign(requestTo(this.#preset.url), signal, refused)
+    if (!isMoved && JSON.stringify(signed.headers) === JSON.stringify(changed.headers)) return answered
+    if (verdict.kind !== 'each') return this.#post(pieces, body.key, changed, signal)
     // Only the events without an outcome are sent again, with the new credentials.
     const { stop: _, ...outcomes } = verdict
     return { answer, verdict: outcomes }
   }
 
   /** Reads all secrets again, also those in the address. */
-  function reread(): void {
-    secrets.reread()
-    const next = secretUrl?.reveal()
-    if (next === undefined || next === presetUrl) return
-    presetUrl = next
-    preset = createPreset({ ...settings, url: next }, deps.format)
+  #reread(): void {
+    this.#secrets.reread()
+    const url = this.#settings.secretUrl?.reveal()
+    if (url === undefined || url === this.#presetUrl) return
+    this.#presetUrl = url
+    this.#preset = createPreset({ ...this.#settings, url }, this.#deps.format)
   }
 
   /** What a person must fix may be a secret in a file that has changed since: then the work is done once more. */
-  async function withNewSecrets<T>(work: () => Promise<T>): Promise<T> {
-    const generation = secrets.generation()
+  async #withNewSecrets<T>(work: () => Promise<T>): Promise<T> {
+    const generation = this.#secrets.generation()
     try {
       return await work()
     } catch (error) {
       if (!isFailure(error) || error.kind !== 'stop') throw error
-      reread()
-      if (secrets.generation() === generation) throw error
+      this.#reread()
+      if (this.#secrets.generation() === generation) throw error
       return work()
     }
   }
 
-  function sentOf({ answer, verdict }: Answered): Sent {
-    if (verdict.kind === 'retry') throw failureOf(verdict, answer)
+  #sentOf({ answer, verdict }: Answered): Sent {
+    if (verdict.kind === 'retry') throw this.#failureOf(verdict, answer)
     if (verdict.kind === 'delivered') {
-      if (verdict.lost === undefined) return verdict
-      const { count, answer } = verdict.lost
-      telemetry.emit({ name: 'EventsLost', sink: name, count, answer: mask(answer) })
+      const { name } = this.#settings
+      const { lost } = verdict
+      if (lost !== undefined)
+        this.#deps.telemetry.emit({ ...lost, name: 'EventsLost', sink: name, answer: this.mask(lost.answer) })
       return verdict
     }
-    isChecked &&= verdict.kind !== 'stop'
-    if (verdict.kind === 'stop') throw failureOf(verdict, answer)
+    this.#isChecked &&= verdict.kind !== 'stop'
+    if (verdict.kind === 'stop') throw this.#failureOf(verdict, answer)
     const said = textOf(answer) || `status ${answer.status}`
     if (verdict.kind === 'split') return { said, ...verdict }
     const { stop, ...outcomes } = verdict
-    return { ...outcomes, said, ...(stop !== undefined && { failure: failureOf(stop, answer) }) }
+    return { ...outcomes, said, ...(stop !== undefined && { failure: this.#failureOf(stop, answer) }) }
   }
 
   /** A pause that the destination asks for holds for the next request of any stream. */
-  function failureOf(verdict: Stop | Retry, answer: Answer): Failure {
-    const failure = exchanges.failureOf(verdict, answer)
+  #failureOf(verdict: Stop | Retry, answer: Answer): Failure {
+    const { clock } = this.#deps
+    const failure = this.#exchanges.failureOf(verdict, answer)
     const restMs = (failure.details.retryAt ?? 0) - clock.now()
-    restUntilMs = Math.max(restUntilMs, clock.monotonic() + restMs)
+    this.#restUntilMs = Math.max(this.#restUntilMs, clock.monotonic() + restMs)
     return failure
   }
 
-  function post(
-    pieces: readonly Piece[],
-    body: Body,
-    request: Unsigned & Pick<Prepared, 'headers'>,
-    signal: AbortSignal,
-  ): Promise<Answered> {
+  #post(pieces: readonly Piece[], key: string, signed: Signed, signal: AbortSignal): Promise<Answered> {
+    const { compression } = this.#settings
     const headers = {
-      ...request.headers,
-      'content-type': preset.mediaType,
+      ...signed.headers,
+      'content-type': this.#preset.mediaType,
       ...(compression === 'none' ? {} : { 'content-encoding': compression }),
-      'idempotency-key': body.key,
+      'idempotency-key': key,
     }
     const events = pieces.map(({ event }) => event)
     const read = (answer: Answer) => {
-      const verdict = preset.read(answer, events)
+      const verdict = this.#preset.read(answer, events)
       const receipt = verdict.kind === 'delivered' ? verdict.receipt : undefined
-      if (receipt === undefined || receipts.begin(receipt)) return verdict
+      if (receipt === undefined || this.#receipts.begin(receipt)) return verdict
       return noAcknowledgement(`acknowledgement id ${receipt} is that of another body, too`)
     }
-    return exchange({ ...request, headers }, pieces, read, signal)
+    return this.#exchange({ ...signed, headers }, pieces, read, signal)
   }
 
   /** A destination that gives no receipts would take the body and make it be sent again: it is checked first. */
-  async function prepareChecked(request: Unsigned, signal: AbortSignal): Promise<Prepared> {
-    if (preset.confirm !== undefined && !isChecked) await check(signal)
-    isChecked = true
-    return prepare(request, signal)
+  async #signChecked(request: Unsigned, signal: AbortSignal): Promise<Signed> {
+    if (this.#preset.confirm !== undefined && !this.#isChecked) await this.check(signal)
+    this.#isChecked = true
+    return this.#sign(request, signal)
   }
 
   /**
    * Finds headers and credentials for the next try of a body. `refused` are the credentials that the destination has
    * just refused. Throws Failure like a request, since it may request a token.
    */
-  async function prepare(
-    request: Unsigned,
-    signal: AbortSignal,
-    refused?: Prepared['credentials'],
-  ): Promise<Prepared> {
+  async #sign(request: Unsigned, signal: AbortSignal, refused?: Headers): Promise<Signed> {
+    const { clock, version } = this.#deps
     try {
       const ask = ({ url, ...elsewhere }: AskedElsewhere) =>
-        exchanges.answerTo({ ...elsewhere, ...placeOf(url) }, signal)
+        this.#exchanges.answerTo({ ...elsewhere, ...placeOf(url) }, signal)
       const about = { ...request, nowMs: clock.now(), ask, ...(refused !== undefined && { refused }) }
-      const authorising = preset.authorise?.(about)
+      const authorising = this.#preset.authorise?.(about)
       const credentials = authorising === undefined ? {} : await orAborted(authorising, signal)
-      secrets.remember(credentials)
-      const own = { 'user-agent': `shieldlog/${version}`, ...preset.headers }
-      const headers = { ...own, ...credentials, ...secrets.headers() }
+      this.#secrets.remember(credentials)
+      const own = { 'user-agent': `shieldlog/${version}`, ...this.#preset.headers }
+      const headers = { ...own, ...credentials, ...this.#secrets.headers() }
       assertSendable(headers)
-      return { headers, credentials }
+      return { ...request, headers, credentials }
     } catch (error) {
-      if (!isFailure(error) || error.kind === 'cancelled' || error.message.startsWith(what)) throw error
-      throw new Failure(error.kind, error.code, `${what}: ${mask(error.message)}`, error.details)
+      if (!isFailure(error) || error.kind === 'cancelled' || error.message.startsWith(this.what)) throw error
+      throw new Failure(error.kind, error.code, `${this.what}: ${this.mask(error.message)}`, error.details)
     }
   }
 
   /** Sends one request with these events once, and interprets the answer. */
-  function exchange(
-    { url, ...request }: Unsigned & Pick<Prepared, 'headers'>,
+  #exchange(
+    { method, url, headers, body }: Signed,
     pieces: readonly Piece[],
     read: (answer: Answer) => Verdict,
     signal: AbortSignal,
@@ -258,30 +276,8 @@ export function createRequests(settings: HttpSinkConfig, given: Preset, deps: Ht
       const bytes = taken.reduce((sum, piece) => sum + piece.bytes, 0)
       return { verdict, bytes, isWhole: taken.length === pieces.length }
     }
-    return exchanges.counted(async () => ({ ...request, ...placeOf(url) }), readAll, signal)
-  }
-
-  return {
-    url,
-    what,
-    /** Replaces secrets in a text of the destination, and makes it one line of at most 4 KiB of UTF-8. */
-    mask,
-    /**
-     * Sends one batch, the same bytes on every try: at most `tries` (3) tries, the last begun within 10 s of the first.
-     * Throws Failure: `throttled`, `timeout`, `network`, `server_error`, `bad_body` (retry, or wait where the
-     * destination named a time), `sink_refuses` (stop), `cancelled`.
-     */
-    send,
-    /** Waits before events that the destination returned are sent again. */
-    pause: (again: number, signal: AbortSignal) => clock.sleep(backoffMs(again, backoff, random), signal),
-    /** Checks the destination with the check of its preset. Throws Failure like a delivery. */
-    check,
-    /** Waits until the destination has confirmed these receipts. Throws Failure unless it confirms all. */
-    confirm(waiting: Waiting, signal: AbortSignal): Promise<void> {
-      const poll = (asked: readonly number[]) => withNewSecrets(() => preset.confirm!(asked, ask(signal)))
-      return receipts.confirm(waiting, poll, signal)
-    },
-    close: () => exchanges.close(),
+    const request = { method, headers, body, ...placeOf(url) }
+    return this.#exchanges.counted(async () => request, readAll, signal)
   }
 }
 
@@ -304,7 +300,7 @@ function orLess(verdict: Verdict, { status, unread }: Answer, { length }: readon
 }
 
 /** A secret that was read again may contain characters that are invalid in a header. */
-function assertSendable(headers: Prepared['headers']): void {
+function assertSendable(headers: Headers): void {
   for (const [header, value] of Object.entries(headers)) {
     const error = headerValueError(value)
     if (error === undefined) continue

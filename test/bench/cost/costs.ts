@@ -10,8 +10,9 @@ import type { Json } from '../../../src/domain/text/json.ts'
 import { createRedactor } from '../../../src/shield/redaction/redact.ts'
 import { toEvent } from '../../../src/shield/entries/to-event.ts'
 import { entryJson } from '../../../src/simulator/entries/entry.ts'
-import { cutBatches, joinPieces, packBody, Settled } from '../../../src/sinks/http/bodies.ts'
+import { cutBatches, joinPieces, packBody } from '../../../src/sinks/http/bodies.ts'
 import type { HttpSinkConfig } from '../../../src/sinks/http/config.ts'
+import { Settled } from '../../../src/sinks/settle.ts'
 
 /** Bytes of an event, whole numbers. */
 export interface Costs {

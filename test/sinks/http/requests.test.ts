@@ -4,14 +4,10 @@ import { systemClock } from '../../../src/clock.ts'
 import type { Event } from '../../../src/domain/event/event.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import { retryAtOf } from '../../../src/sinks/http/exchanges.ts'
-import {
-  type EventOutcome,
-  type Preset,
-  readPage,
-  type Verdict,
-} from '../../../src/sinks/http/protocol/preset.ts'
+import { type Preset, readPage, type Verdict } from '../../../src/sinks/http/protocol/preset.ts'
 import { createPreset } from '../../../src/sinks/http/presets/registry.ts'
-import { createRequests } from '../../../src/sinks/http/requests.ts'
+import { Requests } from '../../../src/sinks/http/requests.ts'
+import type { EventOutcome } from '../../../src/sinks/settle.ts'
 import { buildEvents } from '../../formats/events.ts'
 import { keepInternalEvents, named } from '../internal-events.ts'
 import {
@@ -50,8 +46,8 @@ async function createParts(respond: Respond, verdict: Verdict, changed: Partial<
   }
   const settings = settingsOf(server.url, { headers: { Authorization: token } })
   const deps = { format, clock: systemClock, telemetry, version: 'test', random: () => 0 }
-  const requests = createRequests(settings, preset, deps)
-  return { server, send: requests.send, answered: () => named(internalEvents, 'SinkAnswered') }
+  const requests = new Requests(settings, preset, deps)
+  return { server, send: requests.send.bind(requests), answered: () => named(internalEvents, 'SinkAnswered') }
 }
 
 /** Outcomes of the first events. */

@@ -15,7 +15,6 @@ import {
   below,
   checkByEmptyBatch,
   delivered,
-  type EventOutcome,
   jsonOf,
   lineLayout,
   noAcknowledgement,
@@ -26,6 +25,7 @@ import {
   type Verdict,
   withTime,
 } from '../protocol/preset.ts'
+import type { EventOutcome } from '../../settle.ts'
 import { definePreset, limits } from '../protocol/define-preset.ts'
 
 const AwsSettings = z

@@ -9,7 +9,6 @@ import {
   checkByEmptyBatch,
   delivered,
   eachOf,
-  type EventOutcome,
   jsonOf,
   lineLayout,
   noAcknowledgement,
@@ -17,6 +16,7 @@ import {
   readStatus,
   type Verdict,
 } from '../protocol/preset.ts'
+import type { EventOutcome } from '../../settle.ts'
 import { definePreset, limits } from '../protocol/define-preset.ts'
 
 const path = '/services/collector/event'

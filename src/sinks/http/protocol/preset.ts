@@ -1,9 +1,9 @@
-import type { RefusalReason } from '../../../domain/event/delivery.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { parsedJson } from '../../../domain/text/decode.ts'
 import { isObject } from '../../../domain/text/json.ts'
 import type { SinkCheck } from '../../../ports/delivery.ts'
 import { type Answer, isSuccess } from '../../../transport/exchange.ts'
+import type { EventOutcome, RefusedFor } from '../../settle.ts'
 
 /** The texts around and between the events of a body. `between` is ASCII. */
 export interface Layout {
@@ -118,27 +118,6 @@ export interface BatchLimits {
   readonly maxEventBytes?: number | undefined
   /** The destination does not accept older events. */
   readonly maxAgeHours?: number | undefined
-}
-
-/**
- * The outcome of one event of a request. Texts are raw: callers must mask and cut them.
- * - `delivered`, `duplicate`: the destination has it, now or from before.
- * - `unsent`: the destination stopped reading before this event; send it again at once.
- * - `retry`: send it again later, a bounded number of times. With `refuseAfter` an event that is still not accepted
- *   then, while others are, counts as refused.
- * - `refused`: the destination will never accept it; `too_old` says that this is due to its age.
- */
-export type EventOutcome =
-  | 'delivered'
-  | 'duplicate'
-  | 'unsent'
-  | { readonly retry: string; readonly refuseAfter?: true }
-  | { readonly refused: RefusedFor; readonly answer: string }
-
-export type RefusedFor = RefusalReason | 'too_old'
-
-export function isTaken(outcome: EventOutcome | undefined): outcome is 'delivered' | 'duplicate' {
-  return outcome === 'delivered' || outcome === 'duplicate'
 }
 
 /** Every request would be refused until the error is fixed; `remedy` says how. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Secret } from '../../../../src/domain/text/secret.ts'
-import type { EventOutcome, Verdict } from '../../../../src/sinks/http/protocol/preset.ts'
+import type { Verdict } from '../../../../src/sinks/http/protocol/preset.ts'
+import type { EventOutcome } from '../../../../src/sinks/settle.ts'
 import { buildEvent, buildEvents } from '../../../formats/events.ts'
 import type { Reply } from '../destination-server.ts'
 import {

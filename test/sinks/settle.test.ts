@@ -1,15 +1,21 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Failure } from '../../../src/domain/failure.ts'
-import { type Piece, Settled } from '../../../src/sinks/http/bodies.ts'
-import { type EventOutcome, isTaken } from '../../../src/sinks/http/protocol/preset.ts'
-import type { Sent } from '../../../src/sinks/http/requests.ts'
-import { type Evidence, Tally, UnsettledBatch } from '../../../src/sinks/http/settle.ts'
-import { buildEvents } from '../../formats/events.ts'
-import { never } from './destination-server.ts'
+import { systemClock } from '../../src/clock.ts'
+import { Failure } from '../../src/domain/failure.ts'
+import {
+  type EventOutcome,
+  type Evidence,
+  isTaken,
+  type Sent,
+  Settled,
+  Tally,
+  UnsettledBatch,
+} from '../../src/sinks/settle.ts'
+import { buildEvents } from '../formats/events.ts'
+import { never } from './http/destination-server.ts'
 
-const pieces: readonly Piece[] = buildEvents(300).map((event) => ({ event, text: event.id, bytes: 1 }))
-const idsOf = (batch: readonly Piece[]) => batch.map(({ event }) => event.id)
+const pieces = buildEvents(300).map((event) => ({ event, bytes: 1 }))
+const idsOf = (batch: typeof pieces) => batch.map(({ event }) => event.id)
 const eventOf = new Map(pieces.map(({ event }) => [event.id, event]))
 
 const refuse: Sent = { kind: 'split', reason: 'refused', said: 'no' }
@@ -29,7 +35,7 @@ function outcomesOf(ids: readonly string[], outcomeOf: (id: string) => EventOutc
 
 /** Settles a batch with a destination that answers so, and tells what came of it. */
 async function settle(
-  batch: readonly Piece[],
+  batch: typeof pieces,
   answer: (ids: string[], request: number) => Sent,
   evidence: Evidence = newTally(),
 ) {
@@ -39,9 +45,9 @@ async function settle(
   let pauses = 0
   const sender = {
     what: 'sink x',
+    remedy: 'check it',
     mask: (text: string) => text,
-    pause: () => Promise.resolve(void pauses++),
-    send(part: readonly Piece[]) {
+    send(part: typeof pieces) {
       const ids = idsOf(part)
       const sent = answer(ids, requests++)
       if (sent.kind === 'delivered') taken.push(...ids)
@@ -50,7 +56,8 @@ async function settle(
       return Promise.resolve(sent)
     },
   }
-  const settling = { ...evidence, requests: sender, settled, signal: never }
+  const clock = { ...systemClock, sleep: () => Promise.resolve(void pauses++) }
+  const settling = { ...evidence, clock, to: sender, settled, signal: never }
   const failure = await new UnsettledBatch(batch, settling).settle().then(
     () => undefined,
     (error: unknown) => error as Failure,
