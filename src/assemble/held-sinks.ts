@@ -11,6 +11,7 @@ import type { Store } from '../ports/store.ts'
 import { otherSinkOn } from '../sinks/file/stored-days.ts'
 import type { QuietRuntime } from './quiet-runtime.ts'
 import { createPreset } from '../sinks/http/presets/registry.ts'
+import { addressOf, writesObjects } from '../sinks/stores.ts'
 
 /** Sinks to which nothing may be shipped, each with the reason and the remedy. */
 export type HeldSinks = ReadonlyMap<string, string>
@@ -104,7 +105,7 @@ function placeOf(sink: SinkConfig): string {
   if (sink.type === 'file') return realFolder(resolve(sink.path))
   if (sink.type === 'syslog') return `${sink.host.toLowerCase()}:${sink.port}`
   if (sink.type === 'kafka') return `${sink.brokers.toSorted().join()} ${sink.topic}`
-  if (sink.type === 's3') return `${sink.endpoint ?? 'aws'} ${sink.bucket}/${sink.prefix}`
+  if (writesObjects(sink)) return addressOf(sink)
   if (sink.type === 'stdout') return 'stdout'
   const { origin, pathname } = new URL(createPreset(sink, createFormat(sink)).url)
   return `${origin} ${createHash('sha256').update(pathname).digest('hex').slice(0, 16)}`

@@ -11,19 +11,19 @@ import type { Stream } from '../domain/stream.ts'
 import type { Pieces, SinkFiles } from '../ports/delivery.ts'
 import { readArchive, readCommitted } from '../sinks/file/parts.ts'
 import { compareParts } from '../sinks/file/reconcile.ts'
-import { createBucket } from '../sinks/s3/client.ts'
-import { compareObjects, isCommitted, readObjects, type ObjectInBucket } from '../sinks/s3/read.ts'
+import { compareObjects, isCommitted, readObjects, type ObjectInStore } from '../sinks/objects/read.ts'
+import { openStore, type StoreConfig, writesObjects } from '../sinks/stores.ts'
 import type { QuietRuntime } from './quiet-runtime.ts'
 import { version } from './version.ts'
 
 /** Kinds of sinks that keep lines which can be read again. */
-export type PartsConfig = Extract<SinkConfig, { type: 'file' | 's3' }>
+export type PartsConfig = Extract<SinkConfig, { type: 'file' }> | StoreConfig
 
 export function hasParts(sink: SinkConfig): sink is PartsConfig {
-  return sink.type === 'file' || sink.type === 's3'
+  return sink.type === 'file' || writesObjects(sink)
 }
 
-/** What a file sink has in its folder, or an s3 sink in its bucket, without what its lines mean. */
+/** What a file sink has in its folder, or one of objects in its store, without what its lines mean. */
 export interface Parts extends AsyncDisposable, Omit<SinkFiles, 'identify'> {
   /** All of a zone's day, whoever wrote it. */
   all(place: Pick<Stream, 'zone' | 'day'>): Pieces
@@ -40,20 +40,20 @@ export function openParts(sink: PartsConfig, runtime: QuietRuntime, signal: Abor
       [Symbol.asyncDispose]: () => Promise.resolve(),
     }
   }
-  const bucket = createBucket(sink, { ...runtime, version })
+  const store = openStore(sink, { ...runtime, version })
   const mayRepeat = sink.guarantee === 'at-least-once'
-  const lake = { bucket, prefix: sink.prefix, mayRepeat }
+  const lake = { store, prefix: sink.prefix, mayRepeat }
   return {
     mayRepeat,
     all: (place) => readObjects(lake, place, () => true, signal),
     committed(place, storeId, of) {
       const named = new Set(of.committed.map(({ part }) => part))
-      const isChosen = (object: ObjectInBucket) => named.has(object.name) || isCommitted(object, storeId, of)
+      const isChosen = (object: ObjectInStore) => named.has(object.name) || isCommitted(object, storeId, of)
       return readObjects(lake, place, isChosen, signal)
     },
     compare: (stream, storeId, known, sizes) =>
       compareObjects(lake, stream, { storeId, known: known ?? {}, sizes }, signal),
-    [Symbol.asyncDispose]: () => bucket.close(),
+    [Symbol.asyncDispose]: () => store.close(),
   }
 }
 

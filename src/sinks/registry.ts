@@ -6,10 +6,8 @@ import type { SinkDeps } from './deps.ts'
 import { createFileSink } from './file/sink.ts'
 import { createHttpSink } from './http/sink.ts'
 import { createKafkaSink } from './kafka/sink.ts'
-import type { S3SinkConfig } from './s3/config.ts'
-import { createObjectSink } from './s3/sink.ts'
-import { openBucket } from './s3/trial.ts'
 import { createStdoutSink } from './stdout/sink.ts'
+import { openObjectSink, writesObjects } from './stores.ts'
 import { createSyslogSink } from './syslog/sink.ts'
 
 /** Every kind of sink by its `type` in the configuration. */
@@ -19,7 +17,7 @@ export const sinks = {
   http: createHttpSink,
   syslog: createSyslogSink,
   kafka: createKafkaSink,
-  s3: (options: S3SinkConfig, deps: SinkDeps) => createObjectSink(options, deps, openBucket(options, deps)),
+  s3: openObjectSink,
 }
 
 type Kind = keyof typeof sinks
@@ -33,7 +31,7 @@ export function createSink(options: SinkOptions, deps: SinkDeps): AnySink {
   const create = sinks[options.type] as (options: SinkOptions, deps: SinkDeps) => AnySink
   const sink = create(options, deps)
   // These two report each HTTP request themselves.
-  return options.type === 'http' || options.type === 's3' ? sink : measured(sink, deps)
+  return options.type === 'http' || writesObjects(options) ? sink : measured(sink, deps)
 }
 
 /** Failures of the sink itself. A lost fence, a stop or a failing store is not one. */

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { tryBucket } from '../../src/sinks/s3/trial.ts'
+import { tryStore } from '../../src/sinks/objects/trial.ts'
 import { endOf, readableDays, zones } from '../e2e/workplace.ts'
 import type { TestProcess } from '../setup/processes.ts'
 import { startRedis } from '../setup/redis.ts'
@@ -64,7 +64,7 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
     const sink = bucketSink(url, await freshBucket())
     const { client, settings } = bucketClient(sink)
     for (let round = 0; round < 5; round++)
-      expect(await tryBucket(client, settings, never)).toEqual({
+      expect(await tryStore(client, settings, 'use another', never)).toEqual({
         found: 'created objects only where the key was free, and one of 8 at once',
       })
   })

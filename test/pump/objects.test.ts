@@ -4,10 +4,10 @@ import { Failure } from '../../src/domain/failure.ts'
 import type { DeadLetter } from '../../src/domain/event/delivery.ts'
 import type { Event } from '../../src/domain/event/event.ts'
 import { replayDeadLetters } from '../../src/tasks/dead-letters/replay.ts'
-import { createObjectSink } from '../../src/sinks/s3/sink.ts'
+import { createObjectSink } from '../../src/sinks/objects/sink.ts'
 import { stream } from '../domain/builders.ts'
 import { contractFormat, idOf } from '../contract/sink.contract.ts'
-import { createMemoryBucket } from '../sinks/s3/memory-bucket.ts'
+import { createMemoryStore } from '../sinks/objects/memory-store.ts'
 import { createStage, eventAt, firstEvents, idsOf, listingOf, replayOver } from './stage.ts'
 
 const hourMs = 3_600_000
@@ -16,7 +16,7 @@ const unavailable = new Failure('retry', 'store_unavailable', 'no answer')
 /** A stage whose pumps ship to objects. `list` sets what the day lists; `refuses` an id that the format cannot write. */
 async function createLake(size = 2, maxBytes = 65_536) {
   const stage = await createStage()
-  const { bucket, script: _, ...memory } = createMemoryBucket()
+  const { store, script: _, ...memory } = createMemoryStore()
   const script = { refuses: '' }
   const format = {
     ...contractFormat,
@@ -24,8 +24,9 @@ async function createLake(size = 2, maxBytes = 65_536) {
       contractFormat.encode({ ...event, ...(event.id === script.refuses && { action: 'unmappable' }) }),
   }
   const settings = { prefix: '', compress: 'gzip', maxBytes, guarantee: 'exactly-once' } as const
-  const deps = { format, telemetry: { emit: () => undefined } }
-  const sinkNamed = (name: string) => createObjectSink({ name, ...settings }, deps, bucket)
+  const telemetry = { emit: () => undefined }
+  const sinkNamed = (name: string) =>
+    createObjectSink({ settings: { name, ...settings }, format, telemetry, store }, async () => undefined)
   const sink = sinkNamed(stream.sink)
   return {
     ...stage,

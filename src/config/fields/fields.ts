@@ -43,6 +43,11 @@ export function described<Schema extends z.ZodType>(
   return schema
 }
 
+/** Text of one form; `remedy` says which. */
+export function patternText(pattern: RegExp, problem: string, remedy: string, description: string) {
+  return described(z.string().regex(pattern, { message: problem, abort: true }), description, { remedy })
+}
+
 export const safeName = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
 /** A name that becomes part of file names, metric labels and keys of a store. */

@@ -1,13 +1,13 @@
 import * as z from 'zod'
-import { addIssue, described, headerSecret, marks, secret, secretFile } from '../../config/fields/fields.ts'
+import {
+  addIssue,
+  described,
+  headerSecret,
+  patternText,
+  secret,
+  secretFile,
+} from '../../config/fields/fields.ts'
 import type { SettingError } from '../../domain/text/http-rules.ts'
-
-/** Text of one form; `remedy` says which. */
-export function patternText(pattern: RegExp, problem: string, remedy: string, description: string) {
-  const schema = z.string().regex(pattern, { message: problem, abort: true }).describe(description)
-  marks.add(schema, { remedy })
-  return schema
-}
 
 export function awsRegion(description: string, remedy = 'write it as in eu-central-1') {
   return patternText(/^[a-z0-9][a-z0-9-]{0,62}$/, 'is not a region', remedy, description)

@@ -1,31 +1,23 @@
 import * as z from 'zod'
 import {
   addIssue,
-  bytes,
   choice,
   described,
-  duration,
   httpUrl,
   jsonFormatNames,
   name,
   onAnySink,
+  patternText,
 } from '../../config/fields/fields.ts'
-import { TlsConfig } from '../../config/fields/tls.ts'
 import type { SettingError } from '../../domain/text/http-rules.ts'
-import { awsKeyFields, checkAwsKeys, awsRegion, patternText } from '../aws/settings.ts'
+import { awsKeyFields, checkAwsKeys, awsRegion } from '../aws/settings.ts'
+import { objectFields } from '../objects/settings.ts'
 
 const Bucket = patternText(
   /^(?!\d+(?:\.\d+){3}$|xn--|.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
   'is not the name of a bucket',
   'write the name alone, 3 to 63 lower-case letters, digits, "-" and "."; folders belong into prefix, the server into endpoint',
   'Bucket that the objects go to; it must exist',
-)
-
-const Prefix = patternText(
-  /^(?:(?!\.{1,2}\/)[\w.=-][\w.=@+!~ -]*\/)*$/,
-  'is not a prefix',
-  'end it with "/" and begin without one, such as waf/ or logs/shield/; letters, digits and _ . - = @ + ! ~ are allowed',
-  'Put before the key of each object, such as waf/',
 )
 
 const StorageClass = patternText(
@@ -50,7 +42,6 @@ const Settings = z.strictObject({
   format: choice(jsonFormatNames, 'Format of each event'),
   ...onAnySink,
   bucket: Bucket,
-  prefix: Prefix.max(512).default(''),
   region: orNull(awsRegion('Region of the bucket', 'write it as in eu-central-1; R2 takes auto')),
   endpoint: described(
     httpUrl('', 'set accessKeyId and secretAccessKey').nullable().default(null),
@@ -62,11 +53,7 @@ const Settings = z.strictObject({
     'Whether the bucket is in the path, not in the host name; default: true where endpoint is set',
   ),
   ...awsKeyFields,
-  compress: choice(['gzip', 'zstd'], 'How objects are compressed; a change takes effect with the next day'),
-  everySeconds: duration('Time between two polls of a stream', { above: 0, max: 86_400 }).default(300),
-  maxBytes: bytes('Lines in one object, before compression', { min: 65_536 })
-    .max(1_073_741_824)
-    .default(16_777_216),
+  ...objectFields,
   guarantee: choice(
     ['exactly-once', 'at-least-once'],
     'at-least-once also takes services without conditional writes, and may ship events twice',
@@ -74,8 +61,6 @@ const Settings = z.strictObject({
   storageClass: orNull(StorageClass),
   sse: described(z.enum(['AES256', 'aws:kms']).nullable().default(null), 'Encryption by the service'),
   kmsKeyId: orNull(KmsKey),
-  timeoutSeconds: duration('Longest time to wait for an answer', { above: 0, max: 3600 }).default(60),
-  tls: described(TlsConfig.prefault({}), 'Certificates for this sink'),
 })
 
 export const S3SinkConfig = Settings.describe(

@@ -1,15 +1,15 @@
 import { keyRemedyOf } from '../aws/credentials.ts'
 import { type Answer, headerOf } from '../../transport/exchange.ts'
-import type { Retry, Stop } from '../http/protocol/preset.ts'
+import { elementOf, type Refusal } from '../objects/http-store.ts'
+import type { Right } from '../objects/store.ts'
 import type { S3SinkConfig } from './config.ts'
 
-export type Right = 's3:PutObject' | 's3:GetObject' | 's3:ListBucket' | 's3:DeleteObject'
-
-/**
- * What an error answer means. Where `credentials` is set, other credentials, or the same ones renewed, may be taken;
- * where `checksum` is, the bucket asks for a checksum of each object.
- */
-export type Refusal = Retry | (Stop & { readonly checksum?: true })
+const actions: Readonly<Record<Right, string>> = {
+  create: 's3:PutObject',
+  read: 's3:GetObject',
+  list: 's3:ListBucket',
+  remove: 's3:DeleteObject',
+}
 
 type Asked = Pick<S3SinkConfig, 'bucket' | 'prefix'> & { readonly right: Right }
 
@@ -20,16 +20,16 @@ const slowDown = /^(?:SlowDown|Throttling(?:Exception)?|TooManyRequests|RequestL
 const broken = /^(?:BadDigest|XAmzContentSHA256Mismatch|IncompleteBody)$/
 const withoutBucket = 'create the bucket, or check bucket, region and endpoint'
 
-/** Reads an answer that is neither a success nor one that the caller expects. */
+/** Reads an answer that is neither a success nor one that the caller expects. `again`: it asks for a checksum. */
 export function readRefusal(answer: Answer, asked: Asked): Refusal {
   const { status } = answer
   const text = answer.body.toString('utf8', 0, 65_536)
   const key = elementOf(text, 'Code') ?? ''
   const said = [key, elementOf(text, 'Message') ?? ''].filter(Boolean).join(': ')
-  const stop = (remedy: string, more: { credentials?: true; checksum?: true } = {}): Refusal => {
+  const stop = (remedy: string, more: { credentials?: true; again?: true } = {}): Refusal => {
     return { kind: 'stop', said, remedy, ...more }
   }
-  const retry = (code: Retry['code']): Refusal => ({ kind: 'retry', code, said })
+  const retry = (code: 'throttled' | 'timeout' | 'server_error'): Refusal => ({ kind: 'retry', code, said })
 
   if (key === 'RequestTimeTooSkewed') return stop("set this host's clock, for example by NTP")
   const region = headerOf(answer, 'x-amz-bucket-region') ?? elementOf(text, 'Region')
@@ -47,7 +47,7 @@ export function readRefusal(answer: Answer, asked: Asked): Refusal {
   if (/checksum|content-md5/i.test(said) && status === 400) {
     const asks =
       'the bucket asks for a checksum, as with Object Lock, and does not take x-amz-checksum-sha256'
-    return stop(asks, { checksum: true })
+    return stop(asks, { again: true })
   }
   if (key === 'InvalidStorageClass')
     return stop('this service does not have that storage class: check storageClass')
@@ -65,21 +65,12 @@ function regionText(region: string | undefined, endpoint: string | undefined): s
 }
 
 function rightText({ bucket, prefix, right }: Asked): string {
-  const on = right === 's3:ListBucket' ? `arn:aws:s3:::${bucket}` : `arn:aws:s3:::${bucket}/${prefix}*`
+  const on = right === 'list' ? `arn:aws:s3:::${bucket}` : `arn:aws:s3:::${bucket}/${prefix}*`
   // To a HEAD of a key that is free, AWS answers 403 to those who may not list.
-  const more = right === 's3:GetObject' ? `, and s3:ListBucket on arn:aws:s3:::${bucket}` : ''
-  return `allow these credentials ${right} on ${on}${more}`
+  const more = right === 'read' ? `, and s3:ListBucket on arn:aws:s3:::${bucket}` : ''
+  return `allow these credentials ${actions[right]} on ${on}${more}`
 }
 
-const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
-
-/** The text of the first XML element of that name that holds no others; undefined without one. */
-export function elementOf(xml: string, name: string): string | undefined {
-  const text = new RegExp(`<${name}(?: [^>]*)?>([^<]*)</${name}>`).exec(xml)?.[1]
-  // A number such as #39 or #x27 is what some services write for a quotation mark.
-  return text?.replaceAll(
-    /&(?:#(x[\da-f]{1,5}|\d{1,6})|([a-z]+));/gi,
-    (whole: string, number?: string, word?: string) =>
-      number === undefined ? (entities[word!] ?? whole) : String.fromCodePoint(Number(`0${number}`)),
-  )
+export function isWithoutBucket({ status, body }: Answer): boolean {
+  return status === 404 && elementOf(body.toString(), 'Code') === 'NoSuchBucket'
 }

@@ -22,6 +22,7 @@ import { todayOf } from '../../domain/plan/stream-state.ts'
 import { durationText } from '../../domain/text/time.ts'
 import { fewOfAccounts } from '../../days/few-of-accounts.ts'
 import { orderOf } from '../../days/follow.ts'
+import { writesObjects } from '../../sinks/stores.ts'
 import { wantsOf } from '../../sinks/wants.ts'
 
 interface CheckOptions {
@@ -158,8 +159,8 @@ async function sinkFindings(
 }
 
 /** A test event in a file, an object or on stdout would look like one that was shipped, and all were tried without one. */
-function isSendable({ type }: SinkConfig, sink: AnySink): sink is Sink {
-  return type !== 'stdout' && type !== 's3' && 'open' in sink
+function isSendable(config: SinkConfig, sink: AnySink): sink is Sink {
+  return config.type !== 'stdout' && !writesObjects(config) && 'open' in sink
 }
 
 const sendStep = '  test event'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { AwsClient } from 'aws4fetch'
 import { expect } from 'vitest'
-import type { S3Bucket } from '../../../src/sinks/s3/client.ts'
+import type { ObjectStore } from '../../../src/sinks/objects/store.ts'
 import type { TestProcess } from '../../setup/processes.ts'
 import type { SinkSettings } from '../intake.ts'
 
@@ -66,21 +66,21 @@ export interface InBucket {
   readonly ids: string[]
 }
 
-export async function keysIn(client: S3Bucket): Promise<string[]> {
+export async function keysIn(client: ObjectStore): Promise<string[]> {
   const keys: string[] = []
   for await (const { key } of client.list('shield/', never)) keys.push(key)
   return keys
 }
 
 /** How many objects readers find. */
-export async function objectsIn(client: S3Bucket): Promise<number> {
+export async function objectsIn(client: ObjectStore): Promise<number> {
   let objects = 0
   for await (const _ of client.list('shield/shield_zone=', never)) objects++
   return objects
 }
 
 /** What readers find: all objects below zones and days. */
-export async function eventsIn(client: S3Bucket): Promise<InBucket> {
+export async function eventsIn(client: ObjectStore): Promise<InBucket> {
   const ids: string[] = []
   let objects = 0
   for await (const { key } of client.list('shield/shield_zone=', never)) {

@@ -4,7 +4,8 @@ import { Failure } from '../../../src/domain/failure.ts'
 import type { Identity } from '../../../src/domain/event/event.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
 import type { Format, Sink } from '../../../src/ports/delivery.ts'
-import { createObjectSink, type TriedBucket } from '../../../src/sinks/s3/sink.ts'
+import { createObjectSink } from '../../../src/sinks/objects/sink.ts'
+import type { ObjectStore } from '../../../src/sinks/objects/store.ts'
 import { lakeName, lineOf } from './entry.ts'
 import type { Life } from './faults.ts'
 import type { Random } from './random.ts'
@@ -80,10 +81,11 @@ export class ModelBucket {
       guarantee: 'exactly-once',
     } as const
     const telemetry = { emit: () => undefined }
-    return createObjectSink(settings, { format, telemetry }, this.#bucketOf(life))
+    const lake = { settings, format, telemetry, store: this.#storeOf(life) }
+    return createObjectSink(lake, async () => undefined)
   }
 
-  #bucketOf(life: Life): TriedBucket {
+  #storeOf(life: Life): Omit<ObjectStore, 'list' | 'remove'> {
     const failed = () => new Failure('retry', 'server_error', 'status 503')
     const read = async (key: string): Promise<Stored | undefined> => {
       await life.step('before look')
@@ -112,7 +114,6 @@ export class ModelBucket {
         return found && { metadata: found.metadata, bytes: found.body.length }
       },
       get: async (key) => (await read(key))?.body,
-      check: async () => undefined,
       close: async () => undefined,
     }
   }

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
-import { createBucket } from '../../../src/sinks/s3/client.ts'
 import type { S3SinkConfig } from '../../../src/sinks/s3/config.ts'
+import { openStore } from '../../../src/sinks/stores.ts'
 import { load } from '../../config/loading.ts'
 import { keepInternalEvents } from '../internal-events.ts'
 
@@ -11,7 +11,7 @@ export function bucketClient(sink: object, changes: Partial<S3SinkConfig> = {}) 
   const sinks = [{ name: 'lake', type: 's3', ...sink }]
   const { config } = load({ yaml: JSON.stringify({ api: { accessKey: 'k' }, zones: [101], sinks }) })
   const settings = { ...(config.sinks[0] as S3SinkConfig), ...changes }
-  const client = createBucket(settings, { clock: systemClock, telemetry, version: '1.2.3', random: () => 0 })
+  const client = openStore(settings, { clock: systemClock, telemetry, version: '1.2.3', random: () => 0 })
   onTestFinished(() => client.close())
   return { client, settings, internalEvents }
 }

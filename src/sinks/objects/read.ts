@@ -4,11 +4,11 @@ import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { decoded, isCompressed, linesIn } from '../part-lines.ts'
-import type { S3Bucket } from './client.ts'
+import type { ObjectStore } from './store.ts'
 
 /** Where the objects are. */
 export interface Lake {
-  readonly bucket: Pick<S3Bucket, 'list' | 'get'>
+  readonly store: Pick<ObjectStore, 'list' | 'get'>
   readonly prefix: string
   /** The sink ships at least once. */
   readonly mayRepeat: boolean
@@ -17,7 +17,7 @@ export interface Lake {
 type Place = Pick<Stream, 'zone' | 'day'>
 type Known = Pick<Checkpoint, 'objects' | 'repairedObjects' | 'resizedObjects'>
 
-export interface ObjectInBucket {
+export interface ObjectInStore {
   /** Without the folders. */
   readonly name: string
   /** As a store wrote it; absent for a name of another form. */
@@ -27,10 +27,10 @@ export interface ObjectInBucket {
 const pattern = /^(.+?)-(\d{6,12})(?:-[\da-f]{16})?\.ndjson\.(?:gz|zst)$/
 const lines = /\.ndjson(?:\.gz|\.zst)?$/
 
-async function objectsOf({ bucket, prefix }: Lake, { zone, day }: Place, signal: AbortSignal) {
+async function objectsOf({ store, prefix }: Lake, { zone, day }: Place, signal: AbortSignal) {
   const folder = `${prefix}shield_zone=${zone}/day=${day}/`
-  const objects: (ObjectInBucket & { readonly key: string; readonly bytes: number })[] = []
-  for await (const { key, bytes } of bucket.list(folder, signal)) {
+  const objects: (ObjectInStore & { readonly key: string; readonly bytes: number })[] = []
+  for await (const { key, bytes } of store.list(folder, signal)) {
     const name = key.slice(folder.length)
     if (!lines.test(name)) continue
     const [, storeId = '', number] = pattern.exec(name) ?? []
@@ -44,11 +44,11 @@ async function objectsOf({ bucket, prefix }: Lake, { zone, day }: Place, signal:
 export async function* readObjects(
   lake: Lake,
   place: Place,
-  isChosen: (object: ObjectInBucket) => boolean,
+  isChosen: (object: ObjectInStore) => boolean,
   signal: AbortSignal,
 ): AsyncGenerator<PartLines | PartEnd> {
   for (const { name, key } of (await objectsOf(lake, place, signal)).filter(isChosen)) {
-    const body = await lake.bucket.get(key, signal)
+    const body = await lake.store.get(key, signal)
     if (body === undefined) throw new Failure('retry', 'bad_body', `object ${key} was listed, and is gone`)
     for await (const piece of linesIn(name, decoded(name, Readable.from([body]))))
       yield 'lines' in piece ? piece : { ...piece, isCompressed: isCompressed(name) }
@@ -57,7 +57,7 @@ export async function* readObjects(
 
 /** Whether the checkpoint counts its events as delivered. */
 export function isCommitted(
-  { written }: ObjectInBucket,
+  { written }: ObjectInStore,
   storeId: string,
   { objects }: Pick<Known, 'objects'>,
 ): boolean {
@@ -70,7 +70,7 @@ const repeat = {
   isRepeat: true,
 } as const
 
-/** How a day in the bucket differs from the numbers and sizes that the store has. Changes nothing. Throws Failure. */
+/** How a day in the store of objects differs from the numbers and sizes that the store has. Changes nothing. Throws Failure. */
 export async function compareObjects(
   lake: Lake,
   place: Place,
@@ -83,7 +83,7 @@ export async function compareObjects(
 ): Promise<PartReport[]> {
   const { repairedObjects = [], resizedObjects = {} } = known
   const objects = await objectsOf(lake, place, signal)
-  const isKnown = (object: ObjectInBucket) => isCommitted(object, storeId, known)
+  const isKnown = (object: ObjectInStore) => isCommitted(object, storeId, known)
   const others = objects.filter((object) => !isKnown(object))
   const byNumber = Map.groupBy(objects.filter(isKnown), ({ written }) => written!.number)
   const numbers = Array.from({ length: known.objects?.last ?? 0 }, (_, index) => index + 1)

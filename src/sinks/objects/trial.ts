@@ -1,53 +1,40 @@
 import { randomUUID } from 'node:crypto'
 import { Failure, isFailure, messageOf } from '../../domain/failure.ts'
 import type { SinkCheck } from '../../ports/delivery.ts'
-import { createBucket, type S3Bucket, type S3Deps } from './client.ts'
-import type { S3SinkConfig } from './config.ts'
-import type { TriedBucket } from './sink.ts'
+import type { ObjectSettings } from './settings.ts'
+import type { ObjectStore } from './store.ts'
 
-/** Services that do not create an object only where its key is free, by their addresses. */
-const unable: readonly (readonly [RegExp, string])[] = [
-  [/\.backblazeb2\.com$/, 'Backblaze B2'],
-  [/(?:^|\.)storage\.googleapis\.com$/, 'The S3 interface of Google Cloud Storage'],
-  [/\.oraclecloud\.com$/, 'Oracle Cloud'],
-  [/\.digitaloceanspaces\.com$/, 'DigitalOcean Spaces'],
-  [/\.your-objectstorage\.com$/, 'Hetzner Object Storage'],
-]
 const atOnce = 8
 
-/** The bucket of a sink: it is tried by `check`, and before the first object of a process. */
-export function openBucket(settings: S3SinkConfig, deps: S3Deps): TriedBucket {
-  const bucket = createBucket(settings, deps)
-  return { ...bucket, check: (signal) => tryBucket(bucket, settings, signal) }
-}
-
 /**
- * Tries a bucket with small objects below `<prefix>_shieldlog/try/`, as the sink will use it: that it creates an object
+ * Tries a store with small objects below `<prefix>_shieldlog/try/`, as the sink will use it: that it creates an object
  * only where the key is free, one of eight at once too, and gives the metadata back. Removes what it wrote where it may.
- * Throws Failure: `sink_refuses` (stop) where the bucket cannot give the guarantee, and what requests throw.
+ * Throws Failure: `sink_refuses` (stop) where the store cannot give the guarantee, with `otherwise` as the remedy, and
+ * what requests throw.
  */
-export async function tryBucket(
-  bucket: S3Bucket,
-  { name, prefix, endpoint, guarantee }: S3SinkConfig,
+export async function tryStore(
+  store: ObjectStore,
+  { name, prefix, guarantee }: Pick<ObjectSettings, 'name' | 'prefix' | 'guarantee'>,
+  otherwise: string,
   signal: AbortSignal,
 ): Promise<SinkCheck> {
   const isOnce = guarantee === 'exactly-once'
   const keyOf = (use: string) => `${prefix}_shieldlog/try/${randomUUID()}-${use}.txt`
   const [first, raced] = [keyOf('once'), keyOf('race')]
-  const what = `sink ${name} (${bucket.address})`
+  const what = `sink ${name} (${store.address})`
   const written = new Set<string>()
 
   async function put(key: string, attempt: number) {
     const text = `Written by a check of shieldlog; may be removed. ${attempt}\n`
-    const kind = { contentType: 'text/plain', metadata: { 'shieldlog-try': String(attempt) } }
-    const created = await bucket.create(key, Buffer.from(text), kind, signal)
+    const kind = { contentType: 'text/plain', metadata: { shieldlogtry: String(attempt) } }
+    const created = await store.create(key, Buffer.from(text), kind, signal)
     if (created !== 'exists') written.add(key)
     return created
   }
 
-  const attemptIn = async (key: string) => (await bucket.head(key, signal))?.metadata['shieldlog-try']
+  const attemptIn = async (key: string) => (await store.head(key, signal))?.metadata['shieldlogtry']
   const failed = (problem: string) => new Failure('retry', 'server_error', `${what} ${problem}`)
-  const refused = (problem: string, remedy = otherServiceThan(endpoint)) =>
+  const refused = (problem: string, remedy = otherwise) =>
     new Failure('stop', 'sink_refuses', `${what} ${problem}: ${remedy}`)
 
   async function tryConditions(): Promise<void> {
@@ -62,7 +49,7 @@ export async function tryBucket(
   let left: string | undefined
   try {
     // Needs the rights that looking at a free key needs; unlike that to a HEAD, its answer says what is wrong.
-    await bucket.get(first, signal)
+    await store.get(first, signal)
     const isCreated = (await put(first, 1)) === 'created' || (await attemptIn(first)) !== undefined
     if (!isCreated) throw failed('did not create an object')
     if ((await attemptIn(first)) !== '1')
@@ -74,7 +61,7 @@ export async function tryBucket(
     throw error
   } finally {
     // The error of the trial counts, not that of a removal.
-    left = await remove(bucket, written, signal)
+    left = await remove(store, written, signal)
   }
   return {
     found: isOnce
@@ -84,21 +71,14 @@ export async function tryBucket(
   }
 }
 
-function otherServiceThan(endpoint: string | null): string {
-  const host = URL.parse(endpoint ?? '')?.hostname ?? ''
-  const service = unable.find(([hosts]) => hosts.test(host))?.[1]
-  const who = service === undefined ? '' : ` ${service} is known for it.`
-  return `events could be there twice or be lost.${who} Use a service that does, or set guarantee: at-least-once`
-}
-
 /** What stays and why, for people; undefined where all is removed. */
 async function remove(
-  bucket: S3Bucket,
+  store: ObjectStore,
   keys: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   let why: string | undefined
-  for (const key of keys) await bucket.remove(key, signal).catch((error: unknown) => (why = messageOf(error)))
+  for (const key of keys) await store.remove(key, signal).catch((error: unknown) => (why = messageOf(error)))
   if (why === undefined) return undefined
-  return `what the check wrote stays in the bucket, and is not needed: ${[...keys].join(', ')} (${why})`
+  return `what the check wrote stays there, and is not needed: ${[...keys].join(', ')} (${why})`
 }

@@ -1,10 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
-import type { S3Bucket } from '../../../src/sinks/s3/client.ts'
+import { tryStore } from '../../../src/sinks/objects/trial.ts'
+import type { ObjectStore } from '../../../src/sinks/objects/store.ts'
 import type { S3SinkConfig } from '../../../src/sinks/s3/config.ts'
-import { createObjectSink } from '../../../src/sinks/s3/sink.ts'
-import { openBucket, tryBucket } from '../../../src/sinks/s3/trial.ts'
+import { s3 } from '../../../src/sinks/s3/store.ts'
+import { openObjectSink } from '../../../src/sinks/stores.ts'
 import { type Fault, fakeKey, type FakeBucket, startFakeBucket } from '../../setup/fake-bucket.ts'
 import { buildEvents, contractFormat, StreamLedger, streamOf } from '../file/samples.ts'
 import { keepInternalEvents, named } from '../internal-events.ts'
@@ -23,7 +24,7 @@ async function place(changes: Partial<S3SinkConfig> = {}) {
   return { fake, ...clientOf(fake.url, changes) }
 }
 
-async function listed(client: S3Bucket, prefix: string): Promise<string[]> {
+async function listed(client: ObjectStore, prefix: string): Promise<string[]> {
   const keys: string[] = []
   for await (const { key } of client.list(prefix, never)) keys.push(key)
   return keys
@@ -155,7 +156,9 @@ test('says of each request which right is missing', async () => {
 
 test('says why the first request of a trial was refused', async () => {
   const { client, settings } = await place({ secretAccessKey: new Secret('wrong') })
-  await expect(tryBucket(client, settings, never)).rejects.toThrow('check secretAccessKey')
+  await expect(tryStore(client, settings, s3.otherwise(settings), never)).rejects.toThrow(
+    'check secretAccessKey',
+  )
 })
 
 test('masks the secrets in what a service says', async () => {
@@ -202,7 +205,7 @@ test.each([
 
 test('a bucket that creates objects only where the key is free passes the trial, and nothing is left there', async () => {
   const { fake, client, settings } = await place()
-  expect(await tryBucket(client, settings, never)).toEqual({
+  expect(await tryStore(client, settings, s3.otherwise(settings), never)).toEqual({
     found: 'created objects only where the key was free, and one of 8 at once',
   })
   expect(fake.objects.size).toBe(0)
@@ -227,7 +230,7 @@ test.each([
       return racing.promise
     }
     const known = { ...settings, endpoint: 'https://s3.eu-central-003.backblazeb2.com' }
-    const error = await tryBucket(client, known, never).catch((thrown: unknown) => thrown)
+    const error = await tryStore(client, known, s3.otherwise(known), never).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ kind: 'stop', message: expect.stringMatching(problem) })
     expect(error).toMatchObject({ message: expect.stringContaining('Backblaze B2 is known for it') })
     expect(error).toMatchObject({ message: expect.stringContaining('or set guarantee: at-least-once') })
@@ -239,7 +242,7 @@ test('a bucket that ignores conditions gets no object at the first start, and on
   const { fake, settings } = await place()
   fake.conditions = 'ignored'
   const deps = { clock: systemClock, version: '1.2.3', format: contractFormat, ...keepInternalEvents() }
-  const sink = createObjectSink(settings, deps, openBucket(settings, deps))
+  const sink = openObjectSink(settings, { ...deps, output: process.stdout })
   onTestFinished(() => sink.close())
   const ledger = new StreamLedger(streamOf(sink, 101))
   await expect(ledger.ship(sink, buildEvents(1))).rejects.toMatchObject({
@@ -255,7 +258,7 @@ test('a bucket that ignores conditions gets no object at the first start, and on
 test('with at-least-once the trial asks for no condition', async () => {
   const { fake, client, settings } = await place({ guarantee: 'at-least-once' })
   fake.conditions = 'unsupported'
-  expect(await tryBucket(client, settings, never)).toMatchObject({
+  expect(await tryStore(client, settings, s3.otherwise(settings), never)).toMatchObject({
     found: expect.stringContaining('at-least-once'),
   })
 })
@@ -265,7 +268,7 @@ test('a lost answer does not fail the trial', async () => {
   let puts = 0
   fake.fault = ({ method }) =>
     method === 'PUT' && ++puts <= 2 ? (puts === 1 ? 'lost answer' : 'closed') : undefined
-  expect(await tryBucket(client, settings, never)).toMatchObject({
+  expect(await tryStore(client, settings, s3.otherwise(settings), never)).toMatchObject({
     found: expect.stringContaining('only where'),
   })
 })
@@ -273,6 +276,6 @@ test('a lost answer does not fail the trial', async () => {
 test('the trial says what it could not remove', async () => {
   const { fake, client, settings } = await place()
   fake.fault = ({ method }) => (method === 'DELETE' ? { status: 403, code: 'AccessDenied' } : undefined)
-  const { note } = await tryBucket(client, settings, never)
-  expect(note).toMatch(/stays in the bucket, and is not needed: shield\/_shieldlog\/try\/.*s3:DeleteObject/)
+  const { note } = await tryStore(client, settings, s3.otherwise(settings), never)
+  expect(note).toMatch(/stays there, and is not needed: shield\/_shieldlog\/try\/.*s3:DeleteObject/)
 })

@@ -1,5 +1,5 @@
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
-import type { TriedBucket } from '../../../src/sinks/s3/sink.ts'
+import type { ObjectStore } from '../../../src/sinks/objects/store.ts'
 
 interface Stored {
   readonly body: Buffer
@@ -7,8 +7,8 @@ interface Stored {
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** A bucket in memory. `before` and `after` a write a test may hold it up, throw, or say that no answer came. */
-export function createMemoryBucket() {
+/** A store of objects in memory. `before` and `after` a write a test may hold it up, throw, or say that no answer came. */
+export function createMemoryStore() {
   const objects = new Map<string, Stored>()
   const script = {
     before: async (_key: string): Promise<void> => undefined,
@@ -16,7 +16,7 @@ export function createMemoryBucket() {
     after: async (_key: string): Promise<boolean> => true,
   }
   const requests: string[] = []
-  const bucket: TriedBucket = {
+  const store: ObjectStore = {
     address: 'memory/',
     async create(key, body, about) {
       requests.push(`put ${key}`)
@@ -34,7 +34,11 @@ export function createMemoryBucket() {
       requests.push(`get ${key}`)
       return objects.get(key)?.body
     },
-    check: async () => undefined,
+    async *list(prefix) {
+      for (const key of [...objects.keys()].sort())
+        if (key.startsWith(prefix)) yield { key, bytes: objects.get(key)!.body.length }
+    },
+    remove: async (key) => void objects.delete(key),
     close: async () => undefined,
   }
   /** Of the objects with data, in the order of their keys. */
@@ -42,7 +46,7 @@ export function createMemoryBucket() {
     return [...objects.keys()].filter((key) => !key.includes('_shieldlog/')).sort()
   }
   return {
-    bucket,
+    store,
     objects,
     script,
     requests,

@@ -3,7 +3,8 @@ import { Failure } from '../../../src/domain/failure.ts'
 import type { Event } from '../../../src/domain/event/event.ts'
 import { fingerprintOf } from '../../../src/domain/event/fingerprint.ts'
 import { unpackFingerprints } from '../../../src/domain/event/seen.ts'
-import { createObjectSink, type ObjectSettings } from '../../../src/sinks/s3/sink.ts'
+import type { ObjectSettings } from '../../../src/sinks/objects/settings.ts'
+import { createObjectSink } from '../../../src/sinks/objects/sink.ts'
 import {
   buildEvent,
   contractFormat,
@@ -13,7 +14,7 @@ import {
   StreamLedger,
   streamOf,
 } from '../../contract/sink.contract.ts'
-import { createMemoryBucket } from './memory-bucket.ts'
+import { createMemoryStore } from './memory-store.ts'
 
 const basics: ObjectSettings = {
   name: 'lake',
@@ -24,29 +25,33 @@ const basics: ObjectSettings = {
 }
 
 function createWorld(settings: Partial<ObjectSettings> = {}) {
-  const memory = createMemoryBucket()
+  const memory = createMemoryStore()
   const told: string[] = []
   const telemetry = { emit: ({ name }: { readonly name: string }) => void told.push(name) }
   const of = (more: Partial<ObjectSettings> = {}) =>
     createObjectSink(
-      { ...basics, ...settings, ...more },
-      { format: contractFormat, telemetry },
-      memory.bucket,
+      {
+        settings: { ...basics, ...settings, ...more },
+        format: contractFormat,
+        telemetry,
+        store: memory.store,
+      },
+      async () => undefined,
     )
   const sink = of()
   return { ...memory, told, of, sink, ledger: new StreamLedger(streamOf(sink, 101)) }
 }
 
-sinkContract('s3', { canFail: true, canHang: true }, async (gate) => {
-  const { bucket, sink, script, lines } = createWorld()
+sinkContract('objects', { canFail: true, canHang: true }, async (gate) => {
+  const { store, sink, script, lines } = createWorld()
   script.before = () => gate.pass()
   return {
     sink,
     received: async () => lines().map(idOf),
     async fail() {
-      const create = bucket.create
-      bucket.create = () => Promise.reject(new Failure('retry', 'server_error', 'status 503'))
-      return () => (bucket.create = create)
+      const create = store.create
+      store.create = () => Promise.reject(new Failure('retry', 'server_error', 'status 503'))
+      return () => (store.create = create)
     },
     dispose: async () => undefined,
   }
@@ -93,12 +98,12 @@ describe('an object', () => {
   })
 
   it('is not written where every event is refused', async () => {
-    const { sink, ledger, objects } = createWorld()
+    const { sink, ledger, keys } = createWorld()
     const opened = await ledger.open(sink)
     const delivery = await opened.deliver([buildEvent('bad', { action: 'unmappable' })], never())
     expect(delivery).toMatchObject({ refusals: [{ reason: 'unmappable' }], bytes: 0 })
     expect(delivery.object).toBeUndefined()
-    expect(objects.size).toBe(0)
+    expect(keys()).toEqual([])
   })
 
   it('is not written once the store has lost the fence or a commit', async () => {
@@ -153,17 +158,17 @@ describe('a number that is taken', () => {
     }
   })
 
-  it('is taken whatever compress says since: the day keeps the compression of its first try, also of a late one', async () => {
-    const { of, bucket, ledger, keys, lines } = createWorld()
-    const { create } = bucket
+  it('is taken whatever compress says since: the day keeps the form of its first try, also of a late one', async () => {
+    const { of, store, ledger, keys, lines } = createWorld()
+    const { create } = store
     const late: (() => Promise<unknown>)[] = []
-    bucket.create = async (...given) => {
+    store.create = async (...given) => {
       if (given[0].includes('_shieldlog')) return await create(...given)
       late.push(() => create(...given))
       throw new Failure('retry', 'server_error', 'status 503')
     }
     await expect(ledger.ship(of({ compress: 'zstd' }), numbered(0, 1))).rejects.toThrow('503')
-    bucket.create = create
+    store.create = create
     await ledger.ship(of({ compress: 'gzip' }), numbered(0, 2))
     for (const write of late) await write()
     expect(keys()).toEqual(['waf/shield_zone=101/day=2025-11-20/store-1-000001.ndjson.zst'])
@@ -191,9 +196,9 @@ describe('a number that is taken', () => {
     await expect(second()).rejects.toThrow('is missing')
   })
 
-  it('is not looked for where the compression of its day cannot be read', async () => {
+  it('is not looked for where the form of its day cannot be read', async () => {
     const { sink, ledger, objects, keys } = createWorld()
-    const of = 'waf/_shieldlog/shield_zone=101/day=2025-11-20/store-1-compress'
+    const of = 'waf/_shieldlog/shield_zone=101/day=2025-11-20/store-1-form'
     objects.set(of, { body: Buffer.from('lzma'), contentType: '', metadata: {} })
     await expect(ledger.ship(sink, numbered(0, 1))).rejects.toThrow(
       `object ${of} in memory/ is damaged: write gzip or zstd into it, as the names of these objects say`,
@@ -204,10 +209,10 @@ describe('a number that is taken', () => {
 
 describe('a request without an answer', () => {
   it('is sent again where nothing was written, a bounded number of times', async () => {
-    const { bucket, sink, ledger, keys, requests } = createWorld()
-    const create = bucket.create
+    const { store, sink, ledger, keys, requests } = createWorld()
+    const create = store.create
     let left = 2
-    bucket.create = (key, ...rest) =>
+    store.create = (key, ...rest) =>
       !key.includes('_shieldlog') && left-- > 0 ? Promise.resolve('unknown') : create(key, ...rest)
     await ledger.ship(sink, numbered(0, 1))
     expect(keys()).toHaveLength(1)
