@@ -1,7 +1,7 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { endOf } from '../domain/day.ts'
 import type { Event } from '../domain/event/event.ts'
-import { minuteOf, untimedMinute } from '../domain/event/seen.ts'
+import { asListed, minuteOf, untimedMinute } from '../domain/event/seen.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { dueAt, nextDue, type Due } from '../domain/plan/due.ts'
 import { troubleOf } from '../domain/plan/plan.ts'
@@ -12,6 +12,7 @@ import { afterPage, scanFor } from '../domain/scan/progress.ts'
 import { askedAtOf, type Scan, type ScanStep } from '../domain/scan/scan.ts'
 import { sumOf } from '../domain/text/terminal-text.ts'
 import type { LoadBounds, PageRequest } from '../ports/delivery.ts'
+import type { Delivered } from './commit-delivery.ts'
 import { fetchAhead, fetchPage, type FetchedPage, type PageAhead } from './fetch-page.ts'
 import { soFar, type KnownPage } from './latest-pages.ts'
 import type { SinkTarget } from './open-sink.ts'
@@ -100,6 +101,18 @@ export class Load {
     this.#bytes += page.bytes
     this.#events += page.unseen.length
   }
+
+  /** Its scan must meet later what an object that was adopted holds besides these pages; that of an archive need not. */
+  adopt({ unseen, holds }: NonNullable<Delivered['adoption']>): void {
+    if (this.scan.kind === 'archive') return
+    const pages = this.pages.splice(0)
+    const { scan } = pages[0]!
+    const { sinceMs = -Infinity } = scan
+    const due = unseen.filter(({ timeMs = Infinity }) => timeMs >= sinceMs)
+    const listed = pages.flatMap((page) => page.unseen.filter(holds))
+    this.scan = { ...scan, known: scan.known + Math.max(0, asListed(due) - asListed(listed)) }
+    for (const page of pages) this.add(page)
+  }
 }
 
 /** Ages are told in whole seconds. */
@@ -178,11 +191,12 @@ export class Reading implements AsyncDisposable {
    * ends, or the next page fails or would have to wait for memory. Throws what is no failure of a page.
    */
   async nextLoad(): Promise<Load> {
-    const { job, now, policy } = this.session
+    const { job, now, policy, sureNow } = this.session
     const checkpoint = this.session.checkpoint()
+    const at = { nowMs: now(), sureMs: sureNow() }
     const due = { checkpoint, kind: this.#dueOf(checkpoint).kind, readRequest: job.readRequest }
     const unfinished = due.kind === 'archive' ? this.#archive : undefined
-    const load = this.#begin(unfinished ?? (await this.#sized(scanFor(due, now(), policy))))
+    const load = this.#begin(unfinished ?? (await this.#sized(scanFor(due, at, policy))))
     load.end = await this.#fill(load)
     return load
   }

@@ -45,15 +45,15 @@ const nothing: Delivered = { events: [], delivery: { refusals: [], committed: []
 async function shipLoad(reading: Reading, load: Load): Promise<Failure | undefined> {
   const { session, target, signal } = reading
   const { pages, goesOn } = load
-  const last = pages.at(-1)
-  if (last === undefined) return undefined
+  if (pages.length === 0) return undefined
   const wanted = pages.flatMap((page) => page.wanted)
   const isAny = wanted.length > 0
   reading.fetchAhead(load, isAny)
   const delivered = isAny ? await deliver(session, target, wanted, signal, goesOn) : nothing
+  if (delivered.adoption !== undefined) load.adopt(delivered.adoption)
   const left = await commitLoad(session, target, pages, delivered)
   reading.committed(load, left, isAny)
-  const { end: guard, scan } = last.step
+  const { end: guard, scan } = pages.at(-1)!.step
   if (left.length > 0 || guard === 'none' || guard === 'complete') return undefined
   const { job, checkpoint } = session
   if (guard === 'listing_shrank' && !isShrunkenAgain(checkpoint())) return undefined

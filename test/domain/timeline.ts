@@ -39,7 +39,7 @@ export function runTimeline(options: TimelineOptions): { pages: TimelinePage[]; 
       nowMs = Math.min(atMs, nowMs + 60_000)
       continue
     }
-    const scan = scanFor({ checkpoint, kind: due.kind }, nowMs, policy)
+    const scan = scanFor({ checkpoint, kind: due.kind }, { nowMs, sureMs: nowMs }, policy)
     if (scan.pages === 0) left[scan.kind] = options.pagesOf(scan.kind, nowMs)
     const remaining = (left[scan.kind] ?? 1) - 1
     left[scan.kind] = remaining

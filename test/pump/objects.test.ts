@@ -109,7 +109,22 @@ describe('a pump to numbered objects', () => {
     await lake.pump({ sink: { ...lake.sink, load: { pages: 1 } } })
     expect(lake.lines().map(idOf)).toEqual([...idsOf(0, 6), 'e100'])
     expect(await lake.counted()).toBe(7)
-    expect((await lake.read())!.listed).toBe(7)
+    const { listed, lastFull, shrunken } = (await lake.read())!
+    expect([listed, lastFull?.pages, shrunken]).toEqual([7, 3, undefined])
+  })
+
+  it('knows what it has adopted: a scan that does not list it proves nothing', async () => {
+    const lake = await createLake(3)
+    lake.list(6)
+    await lake.shipWithoutCommit()
+    lake.script.answer = listingOf([...firstEvents(5), eventAt(100)], 3)
+    await lake.ship()
+    const hidden = (await lake.read())!
+    expect([hidden.lastFull, hidden.shrunken]).toMatchObject([undefined, { scans: 1, missing: 1 }])
+    lake.script.answer = listingOf([...firstEvents(6), eventAt(100)], 3)
+    await lake.ship()
+    const { listed, lastFull, shrunken } = (await lake.read())!
+    expect([listed, lastFull?.pages, shrunken, await lake.counted()]).toEqual([7, 3, undefined, 7])
   })
 
   it('adopts one object after another, where the store was begun anew', async () => {

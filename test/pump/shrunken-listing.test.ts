@@ -4,6 +4,7 @@ import { nextDue } from '../../src/domain/plan/due.ts'
 import { fingerprintOf, ownIdOf } from '../../src/domain/event/fingerprint.ts'
 import type { Event } from '../../src/domain/event/event.ts'
 import { unseeDay } from '../../src/days/unsee.ts'
+import { createApiClock } from '../../src/pump/api-clock.ts'
 import type { PumpJob } from '../../src/pump/session.ts'
 import { at, hourMs, minuteMs, stream } from '../domain/builders.ts'
 import { createStage, eventAt, firstEvents, idsOf, listingOf, whole, zone, type Answer } from './stage.ts'
@@ -262,4 +263,16 @@ describe('a window that slides by the hour', () => {
       expect((await read()).shrunken?.scans ?? 0).toBe(scans)
     },
   )
+
+  it('is not judged by a clock that may be days ahead: the first scan of a process must meet all', async () => {
+    const { stage, list, read } = await shipped(all)
+    await stage.clock.advance(at(24.5) - stage.clock.now() - hourMs)
+    await list(all)
+    const before = await read()
+    const aheadMs = 72 * hourMs
+    await stage.clock.advance(at(30) + aheadMs - stage.clock.now())
+    stage.script.answer = () => ({ events: [], clockOffsetMs: -aheadMs })
+    await stage.pump({}, undefined, { apiClock: createApiClock(stage.clock) })
+    expect(await read()).toMatchObject({ lastFull: before.lastFull, shrunken: { scans: 1, missing: 23 } })
+  })
 })

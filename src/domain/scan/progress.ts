@@ -26,6 +26,12 @@ import {
   withFound,
 } from './scan.ts'
 
+/** By the API's clock; and the time by which the day may become complete, undefined while it is in doubt. */
+interface Instant {
+  readonly nowMs: number
+  readonly sureMs: number | undefined
+}
+
 interface DueScan {
   readonly checkpoint: Checkpoint
   readonly kind: ScanKind
@@ -33,7 +39,8 @@ interface DueScan {
 }
 
 /** The scan to continue: the unfinished one that is due, or a new one that begins now. */
-export function scanFor({ checkpoint, kind, readRequest }: DueScan, nowMs: number, policy: Policy): Scan {
+export function scanFor({ checkpoint, kind, readRequest }: DueScan, at: Instant, policy: Policy): Scan {
+  const { nowMs, sureMs } = at
   if (kind === 'archive') {
     const none = { cursor: null, overlapStartMs: null, newestAtBeginMs: null }
     return beginScan({ kind, beganAtMs: nowMs, ...none, ...(readRequest && { readRequest: readRequest.id }) })
@@ -43,7 +50,7 @@ export function scanFor({ checkpoint, kind, readRequest }: DueScan, nowMs: numbe
   const overlapStartMs = overlapStart(checkpoint, policy)
   const fromTail = kind === 'incremental' && checkpoint.ordering.order === 'oldest-first'
   const { listed, gone = 0, resend, mark } = checkpoint
-  const sinceMs = slidFrom(checkpoint, nowMs, policy)
+  const sinceMs = slidFrom(checkpoint, sureMs, policy)
   return beginScan({
     kind,
     beganAtMs: nowMs,
@@ -59,10 +66,12 @@ export function scanFor({ checkpoint, kind, readRequest }: DueScan, nowMs: numbe
 
 /**
  * The API may keep days by the hour: once a day was read after its end, the API need not list events that are older than
- * the readable days. Undefined where it must list all.
+ * the readable days. Undefined where it must list all, and while the time is in doubt: by a clock that is days ahead, it
+ * would have to list none.
  */
-function slidFrom({ stream, lastFull, resend }: Checkpoint, nowMs: number, policy: Policy) {
-  const sinceMs = nowMs - (policy.readableDays - 1) * dayMs
+function slidFrom({ stream, lastFull, resend }: Checkpoint, sureMs: number | undefined, policy: Policy) {
+  if (sureMs === undefined) return undefined
+  const sinceMs = sureMs - (policy.readableDays - 1) * dayMs
   const isRead = lastFull !== undefined && lastFull.beganAtMs >= endOf(stream.day)
   // Which of the events that were known before a resend are older, nobody knows any more.
   return isRead && resend === undefined && sinceMs > startOf(stream.day)
@@ -83,12 +92,6 @@ export function withDelivery(
   }
   if (object === undefined) return after
   return { ...after, objects: { last: object.number, bytes: (before.objects?.bytes ?? 0) + object.bytes } }
-}
-
-/** By the API's clock; and the time by which the day may become complete, undefined while it is in doubt. */
-interface Instant {
-  readonly nowMs: number
-  readonly sureMs: number | undefined
 }
 
 /** The scan after one page, of which the sink has or needs all events, and the checkpoint without `withDelivery`. */

@@ -64,7 +64,7 @@ describe('a stored cursor', () => {
       lastFull: buildRecord({ newestAtBeginMs: at(2) }),
     })
     const startOf = (checkpoint: Checkpoint, kind: 'full' | 'incremental') =>
-      scanFor({ checkpoint, kind }, at(3), policy).cursor
+      scanFor({ checkpoint, kind }, { nowMs: at(3), sureMs: at(3) }, policy).cursor
     expect(startOf(before, 'incremental')).toBe('tail')
     expect(startOf({ ...before, ordering: newestFirst }, 'incremental')).toBeNull()
     expect(startOf(before, 'full')).toBeNull()
@@ -159,7 +159,9 @@ describe('an unfinished scan', () => {
     const before = read({ ordering: newestFirst, full: buildScan({ cursor: cursorAt(3), pages: 3 }) })
     const stored = JSON.parse(JSON.stringify(before)) as Checkpoint
     expect(stored).toEqual(before)
-    expect(scanFor({ checkpoint: stored, kind: 'full' }, at(9), policy)).toEqual(before.full)
+    expect(scanFor({ checkpoint: stored, kind: 'full' }, { nowMs: at(9), sureMs: at(9) }, policy)).toEqual(
+      before.full,
+    )
   })
 
   it('ends a temporary failure with its next page, and a failure of the listing only when it is complete', () => {

@@ -89,7 +89,7 @@ export async function checkStream(run: Run, stream: Stream, fullBefore: number |
     const isRead = fullBefore !== undefined && fullBefore >= endOf(stream.day)
     const sinceMs = isRead ? full.beganAtMs - (run.policy.readableDays - 1) * dayMs : -Infinity
     const due = known.filter(({ timeMs = Infinity }) => timeMs >= sinceMs)
-    const isNoticed = isHidden(run, stream, due, full.beganAtMs)
+    const isNoticed = isHidden(run, checkpoint, due, full.beganAtMs)
     const unexcused = missing.filter((entry) => isNoticed || !excuse(run, stream, entry, full.beganAtMs))
     if (unexcused.length > 0 && !areDatesWrong(run))
       throw new Error(`${streamKey(stream)}: a complete full scan missed ${unexcused.length}`)
@@ -123,10 +123,21 @@ async function noteKnown(run: Run, stream: Stream): Promise<readonly Known[]> {
   return known
 }
 
-/** Whether answers since then have listed fewer of the events that were known by then. */
-function isHidden({ world }: Run, { zone, day }: Stream, known: readonly Known[], sinceMs: number): boolean {
-  const { listedAtMs } = world.noted(zone, day)
-  return known.some((event) => event.sinceMs < sinceMs && (listedAtMs.get(event.line) ?? 0) < sinceMs)
+/**
+ * Whether answers since then have listed fewer of the events that were known by then. How many the API has removed for
+ * good is known, but not which.
+ */
+function isHidden(
+  { world }: Run,
+  { stream, gone = 0 }: Checkpoint,
+  known: readonly Known[],
+  sinceMs: number,
+): boolean {
+  const { listedAtMs } = world.noted(stream.zone, stream.day)
+  const hidden = known.filter(
+    (event) => event.sinceMs < sinceMs && (listedAtMs.get(event.line) ?? 0) < sinceMs,
+  )
+  return hidden.length > gone
 }
 
 /** What an answer has hidden that nobody knew of yet is found only once it is listed. False if none has hidden it. */
@@ -163,7 +174,7 @@ function checkLag(
   // Where they are hidden a poll notices it: those on the page that has the newest, which is the last one or a whole one.
   const noticed = world.order.includes('newest') ? world.pageSize : 1
   const newest = known.filter(({ sinceMs }) => sinceMs < caughtUpMs).slice(-noticed)
-  const isNoticed = isHidden(run, stream, newest, caughtUpMs)
+  const isNoticed = isHidden(run, checkpoint, newest, caughtUpMs)
   const unexcused = unread.filter(
     (entry) =>
       !isExcused(run, stream, entry) && (isNoticed || !excuse(run, stream, entry, entry.arrivesAtMs)),

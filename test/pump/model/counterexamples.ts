@@ -202,6 +202,22 @@ const broken: readonly (readonly [string, Own, Partial<WorldOptions>, Partial<Fa
     { listedDays: 12 },
     {},
   ],
+  [
+    'by a clock that was days ahead at boot a scan had to meet none of the known events, and its day was complete',
+    {
+      seed: 14,
+      perDay: 8,
+      everyMs: 1_800_000,
+      overlapMs: 0,
+      troubles: { count: 0, longestMs: 0, shrinkings: 5 },
+      clockSteps: [{ afterMs: 22_199_545, forMs: 172_800_000, byMs: 259_200_000 }],
+      load: { events: 4, pages: 1 },
+      bodyEvents: 1,
+      fleet: false,
+    },
+    { order: 'arrival', cursors: 'offset', pageSize: 20 },
+    { crash: 0.04 },
+  ],
 ]
 
 export const counterexamples = broken.map(([why, own, world, faults]) => {
