@@ -38,7 +38,7 @@ const message = 'Blocked 930130 Restricted File Access Attempt'
 test.each<[given: { preset: string }, url: string, line: string, piece: unknown]>([
   [betterstack, betterstack.url, '{"v":1}', { dt: time, v: 1 }],
   [axiom, 'https://us-east-1.aws.edge.axiom.co/v1/ingest/waf', '{"v":1}', { _time: time, v: 1 }],
-  [sentinel, rows, '{"v":1}', { TimeGenerated: time, v: 1 }],
+  [sentinel, rows, '{"v":1}', { TimeGenerated: time, EventTime: time, EventId: 'x', v: 1 }],
   // New Relic parses the message.
   [
     newrelic,
