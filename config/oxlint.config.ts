@@ -136,7 +136,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'schedule/local': [...adapter, 'schedule'],
   'schedule/bullmq': [...adapter, 'schedule', 'redis'],
   notify: httpAdapter,
-  server: adapter,
+  server: [...adapter, 'status'],
   telemetry: adapter,
   config: [...adapter, ...sinks, 'shield'],
   transport: adapter,

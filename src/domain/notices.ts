@@ -1,4 +1,4 @@
-import type { StatusProblem } from './status/status.ts'
+import type { StatusProblem } from './problem.ts'
 
 /** What people are told of: it begins, it lasts (once a day), it is over. Texts are safe to print. */
 export interface Notice {

@@ -1,4 +1,4 @@
-import type { Observation } from '../domain/status/observation.ts'
+import type { Observation } from '../domain/observation.ts'
 import type { Priority, Stream } from '../domain/stream.ts'
 import type { InternalEvent } from '../domain/internal-event.ts'
 import type { FailureCode } from '../domain/failure.ts'

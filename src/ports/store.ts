@@ -9,7 +9,6 @@ import type { ZoneList } from '../domain/zone-list.ts'
 import type { NoticedAt } from '../domain/notices.ts'
 import type { Backfill } from '../domain/plan/backfill.ts'
 import type { Day } from '../domain/day.ts'
-import type { WorkerStatus } from '../domain/status/status.ts'
 
 /**
  * Durable progress, in parts. Every method may throw Failure `store_unavailable` (retry) or `store_refuses` (stop).
@@ -178,6 +177,16 @@ export interface Processes {
   living(): Promise<{ readonly nowMs: number; readonly living: readonly LivingProcess[] }>
   /** Call it when the process ends; pruning removes those that did not. */
   forget(id: string): Promise<void>
+}
+
+/** A process that ships, as it is told to people. */
+export interface WorkerStatus {
+  readonly role: 'all' | 'scheduler' | 'worker'
+  /** For people: process, host and since when. */
+  readonly name: string
+  readonly pid?: number
+  readonly host?: string
+  readonly startedAt?: string
 }
 
 export interface ProcessFacts {

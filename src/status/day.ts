@@ -1,19 +1,17 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { parseDay, unreadableAt } from '../domain/day.ts'
 import type { DeadLetter } from '../domain/event/delivery.ts'
-import { createInTurn } from '../domain/promises.ts'
 import { unknownOrdering } from '../domain/scan/ordering.ts'
-import type { Observation } from '../domain/status/observation.ts'
-import type { DayQuery, MapQuery } from '../domain/status/status.ts'
+import type { Observation } from '../domain/observation.ts'
+import type { DayQuery } from './queries.ts'
 import type { Stream } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
-import { dayMinutes, type DayMinutes } from '../domain/event/day-minutes.ts'
+import type { DayMinutes } from '../domain/event/day-minutes.ts'
 import type { AuditRecord } from '../domain/audit-report.ts'
-import type { DeadLetters, Store } from '../ports/store.ts'
-import type { LagHistory } from './lag-history.ts'
-import type { LiveTail } from './live-tail.ts'
-import { cellOn, mapView, type PageFleet } from './map.ts'
-import { countersOf, errorStatus, gapStatus } from './status.ts'
+import type { DeadLetters } from '../ports/store.ts'
+import { cellOn } from './map.ts'
+import { gapStatus } from './fleet.ts'
+import { countersOf, errorStatus } from './observe.ts'
 
 interface OfLedger {
   /** By the ledger: which events the sink took responsibility for. */
@@ -102,7 +100,7 @@ const mostRead = 20
 const longestEvent = 8_000
 
 /** The event of a dead letter in native form, redacted; or why it cannot be read. */
-type ReadEvent = (deadLetter: DeadLetter) => { readonly event: unknown } | { readonly problem: string }
+export type ReadEvent = (deadLetter: DeadLetter) => { readonly event: unknown } | { readonly problem: string }
 
 export type DeadLettersView = NonNullable<Awaited<ReturnType<typeof deadLettersView>>>
 
@@ -126,31 +124,5 @@ export async function deadLettersView(
       const short = event.length > longestEvent ? `${event.slice(0, longestEvent)}…` : event
       return { id, time, reason, answer, at: iso(at), event: short }
     }),
-  }
-}
-
-interface ViewDeps {
-  readonly version: string
-  readonly fleet: () => Promise<PageFleet>
-  readonly history: LagHistory
-  readonly store: Pick<Store, 'ledger' | 'deadLetters'>
-  readonly readEvent: ReadEvent
-  readonly tail: LiveTail
-}
-
-export function createStatusViews({ version, fleet, history, store, readEvent, tail }: ViewDeps) {
-  /** Many clients cost the store no more than one. */
-  const inTurn = createInTurn()
-  const read = (stream: Stream) =>
-    inTurn(async () => {
-      const [minutes, audit] = await Promise.all([store.ledger.minutes(stream), store.ledger.auditOf(stream)])
-      return { ledger: dayMinutes(minutes, stream.day), audit }
-    })
-  return {
-    map: async (query: MapQuery) => mapView(await fleet(), query, { version, history }),
-    day: async (query: DayQuery) => dayView((await fleet()).observed, query, version, read),
-    deadLetters: (query: DayQuery) => deadLettersView(query, store.deadLetters, readEvent),
-    /** From this number of an event on. Undefined for a zone that is not configured. */
-    tail: ({ zone, after }: { readonly zone: number; readonly after: number }) => tail.of(zone, after),
   }
 }

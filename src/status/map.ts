@@ -3,12 +3,13 @@ import { daysFrom, endOf, shiftDay, type Day } from '../domain/day.ts'
 import { caughtUpOf, hasEndedEarly } from '../domain/plan/lag.ts'
 import { stateOf, todayOf, type StreamState } from '../domain/plan/stream-state.ts'
 import { createTurns } from '../domain/promises.ts'
-import type { Observation, ObservedRoute } from '../domain/status/observation.ts'
-import { firstUnfinished } from '../domain/status/problems.ts'
-import { cellStates, type CellState, type MapQuery } from '../domain/status/status.ts'
+import type { Observation, ObservedRoute } from '../domain/observation.ts'
+import { firstUnfinished } from './problems.ts'
+import { cellStates, type CellState, type MapQuery } from './queries.ts'
 import { isOpenGap, routeKey } from '../domain/stream.ts'
 import type { LagHistory } from './lag-history.ts'
-import { countersOf, readFleet, type StatusDeps } from './status.ts'
+import { readFleet, type StatusDeps } from './fleet.ts'
+import { countersOf } from './observe.ts'
 
 export interface PageDeps extends StatusDeps {
   readonly keepDays: number

@@ -1,7 +1,7 @@
-import type { BackfillStatus } from '../status/status.ts'
+import type { BackfillStatus } from '../status/fleet.ts'
 import { printable, wrap } from '../domain/text/terminal-text.ts'
 import { withoutSink } from '../domain/failure.ts'
-import { type Column, type Paint, table } from '../terminal/text.ts'
+import { table, type Column, type Paint } from '../terminal/text.ts'
 import { secondText } from '../domain/text/time.ts'
 import type { BackfillDayStatus } from '../plan/backfill-progress.ts'
 const mostNamed = 5

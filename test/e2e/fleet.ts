@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
-import type { Status } from '../../src/status/status.ts'
+import type { Status } from '../../src/status/fleet.ts'
 import type { SimulatorOptions, SimulatorRequest } from '../../src/simulator/simulator.ts'
 import { openRedisStore } from '../setup/stores.ts'
 import { told } from '../tasks/backfill/backfilling.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { dayOf, shiftDay, startOf, type Day } from '../../src/domain/day.ts'
-import type { Status } from '../../src/status/status.ts'
+import type { Status } from '../../src/status/fleet.ts'
 import type { Fault, FaultRule } from '../../src/simulator/faults.ts'
 import type { Simulator, WireEntry } from '../../src/simulator/simulator.ts'
 import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'

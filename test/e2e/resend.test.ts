@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { dayOf, shiftDay } from '../../src/domain/day.ts'
-import type { Status } from '../../src/status/status.ts'
+import type { Status } from '../../src/status/fleet.ts'
 import { backfillsOf, told } from '../tasks/backfill/backfilling.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { receiver } from './receiver.ts'

@@ -1,7 +1,7 @@
 import { writeFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Status } from '../../src/status/status.ts'
+import type { Status } from '../../src/status/fleet.ts'
 import type { WireEntry } from '../../src/simulator/simulator.ts'
 import { readableDays, workplace, type Settings } from '../e2e/workplace.ts'
 import { projectFolder } from '../setup/project-folder.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Status } from '../../src/status/status.ts'
+import type { Status } from '../../src/status/fleet.ts'
 import { dayOf, daysFrom, shiftDay, startOf } from '../../src/domain/day.ts'
 import { compareFiles, exactly } from '../e2e/shipped.ts'
 import { openWorkshopWithApi } from './workshop.ts'

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dayOf } from '../../src/domain/day.ts'
-import type { Status } from '../../src/status/status.ts'
+import type { Status } from '../../src/status/fleet.ts'
 import { receiver } from '../e2e/receiver.ts'
 import { fakeKey, startFakeBucket } from '../setup/fake-bucket.ts'
 import { waitFor } from '../setup/wait-for.ts'

@@ -1,6 +1,6 @@
 import type { Day } from '../../src/domain/day.ts'
 import { Failure, type FailureCode, type FailureKind } from '../../src/domain/failure.ts'
-import type { Observation } from '../../src/domain/status/observation.ts'
+import type { Observation } from '../../src/domain/observation.ts'
 import type { Zone } from '../../src/domain/stream.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { createLogger, type LogLevel } from '../../src/telemetry/logger.ts'

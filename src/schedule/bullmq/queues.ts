@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq'
 import { parseDay } from '../../domain/day.ts'
-import type { Observation } from '../../domain/status/observation.ts'
+import type { Observation } from '../../domain/observation.ts'
 import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
 import type { TraceCarrier } from '../../ports/process.ts'
 import type { RedisClient } from '../../redis/connection.ts'

@@ -2,8 +2,8 @@ import { clockText, counted, countText, durationText, fromNow, printable, zoneTe
 
 /**
  * @typedef {import('../../status/map.ts').MapView} MapView
- * @typedef {import('../../domain/status/status.ts').StatusProblem} StatusProblem
- * @typedef {import('../../domain/status/status.ts').CellState} CellState
+ * @typedef {import('../../domain/problem.ts').StatusProblem} StatusProblem
+ * @typedef {import('../../status/queries.ts').CellState} CellState
  * @typedef {{ readonly filter?: string, readonly sink?: string, readonly state?: CellState }} Choice
  * @typedef {object} Problem
  * @property {CellState} shape

@@ -3,7 +3,7 @@ import { dayMinutes } from '../../domain/event/day-minutes.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { dayView, type DayView } from '../../status/day.ts'
-import { observe, type ObserveDeps } from '../../status/status.ts'
+import { observe, type ObserveDeps } from '../../status/observe.ts'
 import type { Finding } from './audit-days.ts'
 
 /** What a report shows in detail. A day takes about 40 KB of the report. */

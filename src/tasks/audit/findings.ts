@@ -8,11 +8,11 @@ import {
   someOf,
 } from '../../domain/text/terminal-text.ts'
 import { exitCodes } from '../command.ts'
-import { jsonResult, type Paint, table, tableWidth, type Column } from '../../terminal/text.ts'
+import { jsonResult, table, tableWidth, type Paint, type Column } from '../../terminal/text.ts'
 import type { Finding } from './audit-days.ts'
 import { iso, secondText } from '../../domain/text/time.ts'
 import { removedText } from '../../domain/retention.ts'
-import { zoneLabel } from '../../domain/status/problems.ts'
+import { zoneLabel } from '../../status/problems.ts'
 import type { Zone } from '../../domain/stream.ts'
 import type { Audit } from './details.ts'
 import type { StreamAudit } from './audit-day.ts'

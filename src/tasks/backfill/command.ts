@@ -12,12 +12,12 @@ import { backfillLines, failingLines } from '../backfills.ts'
 import { createBackfillView, leftOutLines, mostRows, planLines } from './text.ts'
 import { exitCodes, type Registration } from '../command.ts'
 import { commandLine, programName, example } from '../../terminal/program-name.ts'
-import { resultOutput, type Io, UsageError } from '../../terminal/io.ts'
+import { resultOutput, UsageError, type Io } from '../../terminal/io.ts'
 import { isConfirmed } from '../../terminal/ask.ts'
 import { counted, printable } from '../../domain/text/terminal-text.ts'
 import { paintFor, jsonResult } from '../../terminal/text.ts'
 import type { BackfillRequest, BackfillPlan } from './plan.ts'
-import { backfillStatuses, type BackfillStatus } from '../../status/status.ts'
+import { backfillStatuses, type BackfillStatus } from '../../status/fleet.ts'
 
 interface BackfillOptions {
   readonly from?: Day

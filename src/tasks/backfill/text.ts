@@ -2,15 +2,15 @@ import { fractionOf, failingLines } from '../backfills.ts'
 import type { Config } from '../../config/schema.ts'
 import { daysBetween } from '../../domain/day.ts'
 import { reasonsOf, type Backfilled } from '../../domain/plan/backfill.ts'
-import type { BackfillStatus } from '../../status/status.ts'
+import type { BackfillStatus } from '../../status/fleet.ts'
 import { counted, countOf, firstOf, cut, pad, printable, wrap } from '../../domain/text/terminal-text.ts'
 import { durationText } from '../../domain/text/time.ts'
-import { type BackfillDayStatus, summed } from '../../plan/backfill-progress.ts'
+import { summed, type BackfillDayStatus } from '../../plan/backfill-progress.ts'
 import type { BackfillPlan } from './plan.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Io } from '../../terminal/io.ts'
 import { createDisplay } from '../../terminal/live.ts'
-import { barOf, table, type Column, paintFor, plainSomeOf, type Paint } from '../../terminal/text.ts'
+import { barOf, table, paintFor, plainSomeOf, type Column, type Paint } from '../../terminal/text.ts'
 
 const mostNamed = 5
 

@@ -8,7 +8,7 @@ import { isFailure, messageOf, withoutSink, type Failure, type FailureCode } fro
 import { orAborted, withDeadline } from '../../domain/promises.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { counted, printable, countOf, countText, firstOf, zoneText } from '../../domain/text/terminal-text.ts'
-import type { WorkerStatus } from '../../domain/status/status.ts'
+import type { WorkerStatus } from '../../ports/store.ts'
 import type { AnySink, Sink } from '../../ports/delivery.ts'
 import { probePort } from '../../server/listen.ts'
 import { heldSinks, type HeldSinks } from '../../assemble/held-sinks.ts'

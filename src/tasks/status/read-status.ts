@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Config } from '../../config/schema.ts'
 import { createPlanner } from '../../plan/planner.ts'
-import { readFleet, statusOf, type Choose } from '../../status/status.ts'
+import { readFleet, statusOf, type Choose } from '../../status/fleet.ts'
 import { isRetired } from '../../discovery/with-zones.ts'
 import { heldSinks } from '../../assemble/held-sinks.ts'
 import { policyOf } from '../../config/policy.ts'

@@ -1,7 +1,7 @@
 import { version } from '../../assemble/version.ts'
 import { isOpenGap } from '../../domain/stream.ts'
-import { byDeadline, leftTexts, zoneLabel } from '../../domain/status/problems.ts'
-import type { StatusProblem } from '../../domain/status/status.ts'
+import { byDeadline, leftTexts, zoneLabel } from '../../status/problems.ts'
+import type { StatusProblem } from '../../domain/problem.ts'
 import {
   counted,
   countOf,
@@ -12,10 +12,10 @@ import {
   wrapPlain,
 } from '../../domain/text/terminal-text.ts'
 import { durationText, fromNow, minuteText, secondText, shortDuration } from '../../domain/text/time.ts'
-import type { BackfillStatus, RouteStatus, Status } from '../../status/status.ts'
+import type { BackfillStatus, RouteStatus, Status } from '../../status/fleet.ts'
 import { backfillLines, shareOf } from '../backfills.ts'
 import { commandLine } from '../../terminal/program-name.ts'
-import { table, type Column, aboutText, type Paint } from '../../terminal/text.ts'
+import { table, aboutText, type Column, type Paint } from '../../terminal/text.ts'
 
 export interface StatusView {
   readonly verbose?: boolean

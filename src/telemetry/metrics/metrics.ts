@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { createTurns, keepLatest, within } from '../../domain/promises.ts'
-import { type Observation, queueStates } from '../../domain/status/observation.ts'
+import { queueStates, type Observation } from '../../domain/observation.ts'
 import { isOpenGap, gapReasons, type Zone, type Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import { refusalReasons, skipReasons } from '../../domain/event/delivery.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { shiftDay } from '../../../src/domain/day.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
-import { cellStates } from '../../../src/domain/status/status.ts'
+import { cellStates } from '../../../src/status/queries.ts'
 import { at, minuteMs, today } from '../../domain/builders.ts'
 import { browserAvailable } from '../../setup/available.ts'
 import { eventAt } from '../../pump/stage.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
-import type { BackfillStatus } from '../../../src/status/status.ts'
+import type { BackfillStatus } from '../../../src/status/fleet.ts'
 import type { Store } from '../../../src/ports/store.ts'
 import { openSqliteStore } from '../../setup/stores.ts'
 import type { Ended, Workplace } from '../../e2e/workplace.ts'

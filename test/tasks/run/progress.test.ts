@@ -5,7 +5,7 @@ import { progressMode } from '../../../src/terminal/live.ts'
 import { createProgress } from '../../../src/tasks/run/progress.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import type { InternalEvent } from '../../../src/domain/internal-event.ts'
-import type { Observation } from '../../../src/domain/status/observation.ts'
+import type { Observation } from '../../../src/domain/observation.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 
 const file = { name: 'archive', type: 'file', path: '/nowhere/events' }

@@ -1,7 +1,6 @@
-import { problemsOf, type ProblemFacts } from '../../../src/domain/status/problems.ts'
-import type { LeftRoute } from '../../../src/domain/status/status.ts'
+import { problemsOf, type ProblemFacts, type LeftRoute } from '../../../src/status/problems.ts'
 import type { Day } from '../../../src/domain/day.ts'
-import type { BackfillStatus, RouteStatus, Status } from '../../../src/status/status.ts'
+import type { BackfillStatus, RouteStatus, Status } from '../../../src/status/fleet.ts'
 import { paintFor } from '../../../src/terminal/text.ts'
 
 export const at = '2026-11-20T14:03:12.000Z'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Status } from '../../../src/status/status.ts'
+import type { Status } from '../../../src/status/fleet.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { openWorkshop, openWorkshopWithApi } from '../workshop.ts'

@@ -2,8 +2,8 @@ import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import { version } from '../../../src/assemble/version.ts'
 import { statusLines } from '../../../src/tasks/status/text.ts'
-import { isGrave } from '../../../src/domain/status/problems.ts'
-import type { Status } from '../../../src/status/status.ts'
+import { isGrave } from '../../../src/status/problems.ts'
+import type { Status } from '../../../src/status/fleet.ts'
 import { day, failing, gap, leftRoute, piped, route, status, statusWith, terminal } from './sample.ts'
 
 const textOf = (of: Status, columns: number, verbose = false) =>

@@ -6,7 +6,7 @@ import { counted, countText, printable, routeText, shortCount, zoneText } from '
  * @typedef {import('../../../status/map.ts').MapView} MapView
  * @typedef {import('../../../status/map.ts').MapView['routes'][number]} MapRoute
  * @typedef {import('../../../status/map.ts').CellView} CellView
- * @typedef {import('../../../domain/status/status.ts').CellState} CellState
+ * @typedef {import('../../../status/queries.ts').CellState} CellState
  * @typedef {{ readonly zone: number, readonly sink: string, readonly day: string }} DayChoice
  */
 

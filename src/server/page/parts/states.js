@@ -1,6 +1,6 @@
 import { svg } from './elements.js'
 
-/** @typedef {import('../../../domain/status/status.ts').CellState} CellState */
+/** @typedef {import('../../../status/queries.ts').CellState} CellState */
 
 /**
  * The most urgent first. `means` completes "This day …".

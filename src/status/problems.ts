@@ -1,13 +1,26 @@
-import type { SinkDeadLetters } from '../event/delivery.ts'
-import { unexpectedText } from '../event/unexpected.ts'
-import { earlyEndCode } from '../plan/route-state.ts'
-import { daysBetween, type Day } from '../day.ts'
-import { gapReasonTexts, isOpenGap, routeKey, type Gap } from '../stream.ts'
-import { clockText, fromNow, minuteText } from '../text/time.ts'
-import { printable, countOf, countText, sumOf } from '../text/terminal-text.ts'
-import { withoutSink } from '../failure.ts'
-import type { Observation, ObservedRoute } from './observation.ts'
-import type { ErrorStatus, LeftRoute, RouteSummary, StatusProblem, WorkerStatus } from './status.ts'
+import type { SinkDeadLetters } from '../domain/event/delivery.ts'
+import { unexpectedText } from '../domain/event/unexpected.ts'
+import { earlyEndCode } from '../domain/plan/route-state.ts'
+import { daysBetween, type Day } from '../domain/day.ts'
+import { gapReasonTexts, isOpenGap, routeKey, type Gap, type Stream } from '../domain/stream.ts'
+import { clockText, fromNow, minuteText } from '../domain/text/time.ts'
+import { printable, countOf, countText, sumOf } from '../domain/text/terminal-text.ts'
+import { withoutSink } from '../domain/failure.ts'
+import type { Observation, ObservedRoute, RouteSummary } from '../domain/observation.ts'
+import type { ErrorStatus, StatusProblem } from '../domain/problem.ts'
+import type { WorkerStatus } from '../ports/store.ts'
+
+/** A route that the store knows and the configuration does not name. */
+export interface LeftRoute extends Pick<Stream, 'zone' | 'sink'> {
+  /** Days that a configured route would still be read on, and those that were not read to their end. */
+  readonly unfinishedDays: readonly string[]
+  /** Those of them that were not read to their end. */
+  readonly unreadDays: readonly string[]
+  /** What left the configuration: the zone, or its sink. */
+  readonly left: 'zone' | 'sink'
+  /** With `zones: all`: the API lists the zone no more. Absent for a route that left the configuration. */
+  readonly retired?: true
+}
 
 export interface ProblemFacts extends Pick<Observation, 'at' | 'gaps'> {
   readonly routes: readonly Pick<ObservedRoute, 'planned' | 'summary'>[]

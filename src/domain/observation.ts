@@ -1,9 +1,11 @@
-import type { DeadLetterCount } from '../event/delivery.ts'
-import type { PlanInput, PlannedRoute } from '../plan/plan.ts'
-import type { StreamState } from '../plan/stream-state.ts'
-import type { Policy } from '../policy.ts'
-import type { Gap, Priority } from '../stream.ts'
-import type { RouteSummary } from './status.ts'
+import type { DeadLetterCount } from './event/delivery.ts'
+import type { UnexpectedNames } from './event/unexpected.ts'
+import type { PlanInput, PlannedRoute } from './plan/plan.ts'
+import type { RouteStanding } from './plan/route-state.ts'
+import type { StreamState } from './plan/stream-state.ts'
+import type { Policy } from './policy.ts'
+import type { Gap, Priority, Stream } from './stream.ts'
+import type { ErrorStatus } from './problem.ts'
 
 /** `waiting`: due, no pump yet. `active`: a pump works on it. `delayed`: backs off; no stream fails permanently. */
 export const queueStates = ['waiting', 'active', 'delayed'] as const
@@ -43,4 +45,21 @@ export interface ObservedRoute {
   /** Events of its live days. */
   readonly delivered: number
   readonly summary: RouteSummary
+}
+
+/** What is said of a route without its days. */
+export interface RouteSummary extends Pick<Stream, 'zone' | 'sink'> {
+  readonly name: string
+  readonly account: string
+  readonly state: RouteStanding
+  readonly lagSeconds: number
+  readonly caughtUpAt: string
+  readonly newestEventAt?: string | undefined
+  readonly timeToLossSeconds?: number | undefined
+  /** The oldest day that is open or settling, and when the API stops to list it. Absent where there is none. */
+  readonly unfinished?: { readonly day: string; readonly apiDeadlineAt: string } | undefined
+  readonly lastError?: ErrorStatus | undefined
+  /** What of its entries shieldlog does not know, while that lasts: names, never values. */
+  readonly unexpected?:
+    { readonly names: UnexpectedNames; readonly since: string; readonly latest: string } | undefined
 }

@@ -1,0 +1,53 @@
+import type { GapReason } from './stream.ts'
+
+/** Instants are ISO 8601 here. */
+export interface ErrorStatus {
+  readonly code: string
+  readonly message: string
+  readonly failures: number
+  readonly since: string
+  readonly retryAt: string
+}
+
+/** One cause, however many routes have it. Texts are safe to print. */
+export interface StatusProblem {
+  /**
+   * The most urgent first:
+   * - `gap`: events were lost, and nobody has acknowledged it.
+   * - `stopped`: nothing ships.
+   * - `failing`: the last try of these routes ended with an error. `behind`: they have a long lag without an error.
+   * - `lost`: a destination says that it dropped events which it had accepted.
+   * - `dead_letters`: a sink refused events.
+   * - `unconfigured`: a route left the configuration with unfinished days.
+   * - `unexpected`: the API lists entries that are not as shieldlog knows them.
+   * - `filtered`: `where` and `sample` of a sink left out every event of today.
+   */
+  readonly kind:
+    | 'gap'
+    | 'stopped'
+    | 'failing'
+    | 'behind'
+    | 'lost'
+    | 'dead_letters'
+    | 'unconfigured'
+    | 'unexpected'
+    | 'filtered'
+  readonly text: string
+  /** What to do about it; empty where the text says all. */
+  readonly remedy: string
+  /** The first command to type, without the name of the program. */
+  readonly command?: string
+  /** How many routes; absent where it is not about routes. */
+  readonly routes?: number
+  /** Absent where it is about several sinks or none. */
+  readonly sink?: string
+  /** The first of the routes. */
+  readonly zone?: number
+  readonly name?: string
+  /** Of a gap. */
+  readonly reason?: GapReason
+  /** Of a failure: that of the first route. */
+  readonly lastError?: ErrorStatus
+  /** The earliest API deadline of their oldest unfinished days. */
+  readonly apiDeadlineAt?: string
+}
