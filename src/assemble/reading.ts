@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts'
 import type { AccountGate, SharedLimits } from '../ports/process.ts'
 import { createGate } from '../shield/client/account-gate.ts'
-import { createShieldClient } from '../shield/client/client.ts'
+import { ShieldClient } from '../shield/client/client.ts'
 import { createPageBudget } from '../shield/client/page-budget.ts'
 import { createEventLogSource } from '../shield/event-logs.ts'
 import { sharePages } from '../shield/shared-pages.ts'
@@ -29,7 +29,7 @@ export function createReading(config: Config, { clock, telemetry }: QuietRuntime
     config.accounts.map((account) => {
       const own = { account: account.name, maxRequestsPerSecond }
       const gate = createGate(own, clock, limitsOf?.(account.name, maxRequestsPerSecond))
-      const client = createShieldClient({
+      const client = new ShieldClient({
         baseUrl: api.baseUrl,
         accessKey: account.accessKey,
         account: account.name,

@@ -4,7 +4,7 @@ import { cancelled } from '../../src/domain/failure.ts'
 import { Secret } from '../../src/domain/text/secret.ts'
 import type { Clock } from '../../src/ports/process.ts'
 import { createGate } from '../../src/shield/client/account-gate.ts'
-import { createShieldClient, type ShieldClientOptions } from '../../src/shield/client/client.ts'
+import { ShieldClient, type ShieldClientOptions } from '../../src/shield/client/client.ts'
 import { createPageBudget } from '../../src/shield/client/page-budget.ts'
 import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
 import { keepInternalEvents } from '../sinks/internal-events.ts'
@@ -28,7 +28,7 @@ export async function startShieldApi(changes: Partial<ShieldClientOptions> = {})
   const clock = createFakeClock(Date.now(), true)
   const { telemetry, internalEvents } = keepInternalEvents()
   const budget = changes.budget ?? createPageBudget(64_000_000)
-  const client = createShieldClient({
+  const client = new ShieldClient({
     baseUrl: server.url,
     accessKey: new Secret('k-hunter2'),
     account: 'main',

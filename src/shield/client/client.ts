@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { Dispatcher } from 'undici'
 import type * as z from 'zod'
 import { Failure, isFailure, type FailureDetails } from '../../domain/failure.ts'
 import { type Operation, type RequestOutcome, requestOutcomes } from '../../domain/internal-event.ts'
@@ -21,6 +22,7 @@ import {
 } from '../../transport/retry.ts'
 import { exactJson, parsedJson } from '../../domain/text/decode.ts'
 import { failureOf, readAs } from './api-error.ts'
+import { answeredBy, CachedAnswers } from './cached-answers.ts'
 import { createPageSizes, memoryOf, type PageBudget, type Reservation } from './page-budget.ts'
 import { readBody } from './read-body.ts'
 
@@ -61,27 +63,42 @@ export interface Call<T> {
   readonly page?: Pick<PageRequest, 'sink' | 'ifRoom' | 'priority' | 'known' | 'ahead'> & PageName
 }
 
-export type ShieldClient = ReturnType<typeof createShieldClient>
+/** One try of a request. */
+interface Try<T> {
+  readonly call: Call<T>
+  readonly key: string
+  readonly signal: AbortSignal
+}
 
-/** The API with one account's key. Classifies every answer; its callers get values or Failures. */
-export function createShieldClient(options: ShieldClientOptions) {
-  const { account, accessKey, firstPage, budget, clock, telemetry, gate, random = Math.random } = options
-  const sizes = createPageSizes(options.maxPageBytes)
-  let connections = createDispatcher(options)
+/**
+ * The API with one account's key. Classifies every answer; its callers get values or Failures. It remembers of the API:
+ * the sizes of pages, the time, whether a cache answers, and how often in a row it asked for a pause.
+ */
+export class ShieldClient {
+  readonly #options: ShieldClientOptions
+  readonly #sizes: ReturnType<typeof createPageSizes>
+  readonly #cached = new CachedAnswers()
+  #connections: Dispatcher
   /** The API's clock minus this host's, by the latest answer that told it. */
-  let latestOffsetMs = 0
-  /** The latest answers to polls, by path, each with when it was made at the earliest. */
-  const polled = new Map<string, { of: string; madeAt: number; heardAt: number }>()
+  #latestOffsetMs = 0
   /** Pauses in a row without a good answer between them, and when the latest one began, by the monotonic clock. */
-  let pausesInRow = 0
-  let pausedAtMs = -Infinity
+  #pausesInRow = 0
+  #pausedAtMs = -Infinity
+
+  constructor(options: ShieldClientOptions) {
+    this.#options = options
+    this.#sizes = createPageSizes(options.maxPageBytes)
+    this.#connections = createDispatcher(options)
+  }
+
+  /** Token of the first page. */
+  get firstPage(): string {
+    return this.#options.firstPage
+  }
 
   /** Memory for an answer, by the sizes of the account's last pages. Waits for it; throws `no_room` with `ifRoom`. */
-  function reserve(
-    { sink, ifRoom }: Pick<PageRequest, 'sink' | 'ifRoom'>,
-    signal: AbortSignal,
-  ): Promise<Reservation> {
-    return budget.reserve(sizes.next, signal, sink, ifRoom)
+  reserve({ sink, ifRoom }: Pick<PageRequest, 'sink' | 'ifRoom'>, signal: AbortSignal): Promise<Reservation> {
+    return this.#options.budget.reserve(this.#sizes.next, signal, sink, ifRoom)
   }
 
   /**
@@ -90,10 +107,10 @@ export function createShieldClient(options: ShieldClientOptions) {
    * same sink. Throws only Failure, among them `throttled` (wait) as soon as the API or the request budget requires a
    * longer wait than those limits leave, and releases the memory then.
    */
-  async function send<T>(call: Call<T>, signal: AbortSignal, memory?: Reservation) {
-    const reservation = memory ?? (await reserve(call.page ?? {}, signal))
+  async send<T>(call: Call<T>, signal: AbortSignal, memory?: Reservation) {
+    const reservation = memory ?? (await this.reserve(call.page ?? {}, signal))
     try {
-      return { ...(await sendWithTries(reservation, call, signal)), reservation }
+      return { ...(await this.#sendWithTries(reservation, call, signal)), reservation }
     } catch (error) {
       reservation.release()
       throw error
@@ -101,45 +118,38 @@ export function createShieldClient(options: ShieldClientOptions) {
   }
 
   /** As `send`, for an answer whose memory need not be reserved any longer. */
-  async function read<T>(call: Call<T>, signal: AbortSignal): Promise<T> {
-    const { value, reservation } = await send(call, signal)
+  async read<T>(call: Call<T>, signal: AbortSignal): Promise<T> {
+    const { value, reservation } = await this.send(call, signal)
     reservation.release()
     return value()
   }
 
-  function get<T>(operation: Operation, path: string, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
+  get<T>(operation: Operation, path: string, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
     const asSchema = (body: unknown) => readAs(schema, body, `answer to ${operation}`)
-    return read({ operation, method: 'GET', path, read: asSchema }, signal)
+    return this.read({ operation, method: 'GET', path, read: asSchema }, signal)
   }
 
   /** Not repeated, past the request budget and outside the memory for pages. Throws only Failure, without an answer. */
-  async function look(path: string, token: string | undefined, signal: AbortSignal) {
+  async look(path: string, token: string | undefined, signal: AbortSignal) {
+    const { accessKey, clock } = this.#options
     const call: Call<unknown> = { operation: 'event_logs', method: 'GET', path, token, read: (body) => body }
-    const key = accessKey.reveal()
+    const attempt = { call, key: accessKey.reveal(), signal }
     const beganMs = clock.monotonic()
-    const answer = await sendOnce(call, key, signal)
-    return { ...answer, tookMs: clock.monotonic() - beganMs, ...judge(answer, call, key) }
+    const answer = await this.#sendOnce(attempt)
+    return { ...answer, tookMs: clock.monotonic() - beganMs, ...this.#judge(answer, attempt) }
   }
 
-  function what({ operation }: Call<unknown>): string {
-    return `${operation} of account ${account}`
+  /** Connections that were replaced close by themselves, once the requests over them have ended. */
+  close(): Promise<void> {
+    return this.#connections.destroy()
   }
 
-  function judge(answer: Answer & { details: FailureDetails }, call: Call<unknown>, key: string) {
-    const { status, body, details } = answer
-    const named = call.page === undefined ? 'the answer' : pageName(call.page)
-    // Entries are shipped with their numbers as they are; other answers have schemas of plain numbers.
-    const parse = call.operation === 'event_logs' ? exactJson : parsedJson
-    const { value: parsed, instead: found, repairedAt } = readBody(body, named, parse)
-    // An error may have no body.
-    const isNone = found === undefined || (body.length === 0 && !isSuccess(status))
-    const instead = isNone ? undefined : `${found} (${senderOf(answer)})`
-    const keySetting = accessKey.setting || 'api.accessKey'
-    const context = { what: what(call), key, token: call.token, keySetting, details, instead }
-    return { parsed, repairedAt, failure: failureOf(status, parsed, context) }
+  #what({ operation }: Call<unknown>): string {
+    return `${operation} of account ${this.#options.account}`
   }
 
-  async function sendWithTries<T>(memory: Reservation, call: Call<T>, signal: AbortSignal) {
+  async #sendWithTries<T>(memory: Reservation, call: Call<T>, signal: AbortSignal) {
+    const { accessKey, clock, gate, random = Math.random } = this.#options
     const beganMs = clock.monotonic()
     // A stream gives its place back: streams of other accounts wait for places too.
     const waitsOut = call.page?.sink === undefined
@@ -149,15 +159,15 @@ export function createShieldClient(options: ShieldClientOptions) {
       try {
         await gate.enter(signal, call.page?.priority ?? 'live', waitsOut)
         sentMs = clock.monotonic()
-        const answer = await ask(call, key, memory, signal)
-        pausesInRow = 0
+        const answer = await this.#try({ call, key, signal }, memory)
+        this.#pausesInRow = 0
         return answer
       } catch (error) {
-        const failure = networkFailure(error, what(call), signal)
+        const failure = networkFailure(error, this.#what(call), signal)
         const mayRepeat = call.method === 'GET' && tries < mostTries
-        if (failure.code === 'unauthorised' && hasOtherKey(key) && mayRepeat) continue
+        if (failure.code === 'unauthorised' && this.#hasOtherKey(key) && mayRepeat) continue
         const isThrottled = failure.code === 'throttled' && failure.kind === 'retry'
-        const met = isThrottled ? await pauseAccount(failure, sentMs) : failure
+        const met = isThrottled ? await this.#pauseAccount(failure, sentMs) : failure
         // A certificate error does not go away within seconds.
         const isPassing = isThrottled ? waitsOut : met.kind === 'retry' && met.code !== 'tls'
         if (!mayRepeat || !isPassing) throw met
@@ -175,12 +185,13 @@ export function createShieldClient(options: ShieldClientOptions) {
    * names, but never for less than the own pause, since some services name 0 or a time that is past. Those that were
    * under way when the pause began do not make it longer.
    */
-  async function pauseAccount({ message, details }: Failure, sentMs: number): Promise<Failure> {
-    if (sentMs > pausedAtMs) {
-      pausesInRow++
-      pausedAtMs = clock.monotonic()
+  async #pauseAccount({ message, details }: Failure, sentMs: number): Promise<Failure> {
+    const { account, clock, gate, telemetry } = this.#options
+    if (sentMs > this.#pausedAtMs) {
+      this.#pausesInRow++
+      this.#pausedAtMs = clock.monotonic()
     }
-    const ownMs = Math.min(pause.maxMs, pause.baseMs * 2 ** Math.min(pausesInRow - 1, 10))
+    const ownMs = Math.min(pause.maxMs, pause.baseMs * 2 ** Math.min(this.#pausesInRow - 1, 10))
     const retryAt = Math.max(details.retryAt ?? 0, clock.now() + ownMs)
     await gate.pauseUntil(retryAt)
     telemetry.emit({ name: 'ApiThrottled', account, untilMs: retryAt })
@@ -188,7 +199,8 @@ export function createShieldClient(options: ShieldClientOptions) {
   }
 
   /** A key that was replaced in its file justifies one more try; another request may have read the new key already. */
-  function hasOtherKey(refused: string): boolean {
+  #hasOtherKey(refused: string): boolean {
+    const { accessKey } = this.#options
     accessKey.reread()
     return accessKey.reveal() !== refused
   }
@@ -197,91 +209,85 @@ export function createShieldClient(options: ShieldClientOptions) {
    * Counts and times a request up to its answer. One whose hash is known is not parsed, and a page that is fetched ahead
    * not here: `value` throws then, as `failureOf` and `read` do.
    */
-  async function ask<T>(call: Call<T>, key: string, memory: Reservation, signal: AbortSignal) {
-    const { operation, page } = call
+  async #try<T>(attempt: Try<T>, memory: Reservation) {
+    const { account, clock, telemetry } = this.#options
+    const { operation, page, read } = attempt.call
     const beganMs = clock.monotonic()
-    let endedMs: number | undefined
     let isTold = false
-    const tell = (outcome: RequestOutcome) => {
+    const tell = (outcome: RequestOutcome, endedMs = clock.monotonic()) => {
       if (isTold) return
       isTold = true
-      const seconds = ((endedMs ?? clock.monotonic()) - beganMs) / 1000
+      const seconds = (endedMs - beganMs) / 1000
       telemetry.emit({ name: 'ApiAnswered', account, operation, outcome, seconds })
     }
-    const tellFailure = (error: unknown) => {
-      if (isFailure(error) && error.kind !== 'cancelled') tell(outcomeOf(error))
-    }
-    try {
-      const answer = await sendOnce(call, key, signal)
-      const { status, body, headers: _, details: __, hash: answerHash, ...told } = answer
-      endedMs = clock.monotonic()
-      const isGood = isSuccess(status)
-      if (isGood && operation === 'event_logs') sizes.saw(body.length)
-      if (isGood) memory.resize(memoryOf(body.length))
-      let held: { readonly value: T } | undefined
-      const parse = (): T => {
-        const { parsed, failure, repairedAt } = judge(answer, call, key)
-        if (failure !== undefined) throw failure
-        if (page !== undefined && repairedAt !== undefined) {
-          const { zone, day } = page
-          telemetry.emit({ name: 'PageRepaired', zone: zone.id, day, page: pageName(page), at: repairedAt })
-        }
-        return call.read(parsed)
-      }
-      const value = (): T => {
-        try {
-          held ??= { value: parse() }
-        } catch (error) {
-          tellFailure(error)
-          throw error
-        }
-        tell('ok')
-        return held.value
-      }
-      const isKnown = answerHash !== undefined && answerHash === page?.known
-      if (isGood && isKnown) tell('ok')
-      else if (!isGood || page?.ahead !== true) value()
-      return { ...told, value, ...(answerHash !== undefined && { hash: answerHash }), bytes: body.length }
-    } catch (error) {
-      tellFailure(error)
+    const tellFailure = (error: unknown, atMs?: number): never => {
+      if (isFailure(error) && error.kind !== 'cancelled') tell(outcomeOf(error), atMs)
       throw error
     }
+    const answer = await this.#sendOnce(attempt).catch((error: unknown) => tellFailure(error))
+    const endedMs = clock.monotonic()
+    const { status, body, headers: _, details: __, ...told } = answer
+    const isGood = isSuccess(status)
+    if (isGood && operation === 'event_logs') this.#sizes.saw(body.length)
+    if (isGood) memory.resize(memoryOf(body.length))
+    let held: { readonly value: T } | undefined
+    const value = (): T => {
+      try {
+        held ??= { value: read(this.#parsed(answer, attempt)) }
+      } catch (error) {
+        return tellFailure(error, endedMs)
+      }
+      tell('ok', endedMs)
+      return held.value
+    }
+    const isKnown = answer.hash !== undefined && answer.hash === page?.known
+    if (isGood && isKnown) tell('ok', endedMs)
+    else if (!isGood || page?.ahead !== true) value()
+    return { ...told, value, bytes: body.length }
+  }
+
+  /** The body of a success. Throws the Failure that any other answer is. */
+  #parsed(answer: SentAnswer, attempt: Try<unknown>): unknown {
+    const { parsed, failure, repairedAt } = this.#judge(answer, attempt)
+    if (failure !== undefined) throw failure
+    const { page } = attempt.call
+    if (page !== undefined && repairedAt !== undefined) {
+      const { zone, day } = page
+      const told = { zone: zone.id, day, page: pageName(page), at: repairedAt }
+      this.#options.telemetry.emit({ name: 'PageRepaired', ...told })
+    }
+    return parsed
+  }
+
+  #judge(answer: SentAnswer, { call, key }: Try<unknown>) {
+    const { accessKey } = this.#options
+    const { status, body, details } = answer
+    const named = call.page === undefined ? 'the answer' : pageName(call.page)
+    // Entries are shipped with their numbers as they are; other answers have schemas of plain numbers.
+    const parse = call.operation === 'event_logs' ? exactJson : parsedJson
+    const { value: parsed, instead: found, repairedAt } = readBody(body, named, parse)
+    // An error may have no body.
+    const isNone = found === undefined || (body.length === 0 && !isSuccess(status))
+    const instead = isNone ? undefined : `${found} (${senderOf(answer)})`
+    const keySetting = accessKey.setting || 'api.accessKey'
+    const context = { what: this.#what(call), key, token: call.token, keySetting, details, instead }
+    return { parsed, repairedAt, failure: failureOf(status, parsed, context) }
   }
 
   /** Sends one request and reads the whole answer within the time for one try. */
-  async function sendOnce(call: Call<unknown>, key: string, signal: AbortSignal) {
-    if (!/^[!-~]+$/.test(key)) {
-      const why = 'the access key is empty or contains characters that are not allowed in a header'
-      throw new Failure('stop', 'unauthorised', `${what(call)}: ${why}`)
-    }
-    const { origin, pathname } = new URL(options.baseUrl)
-    const { method, body } = call
-    const connection = connections
+  async #sendOnce({ call, key, signal }: Try<unknown>) {
+    const { clock, gate, maxPageBytes: maxBytes, requestTimeoutMs: timeoutMs, telemetry } = this.#options
+    const what = this.#what(call)
+    const connection = this.#connections
     const [requestedAt, wallMs] = [clock.steady(), clock.now()]
-    // The path is passed apart from the origin: a URL object would resolve its dots.
-    const request = {
-      origin,
-      path: pathname.replace(/\/+$/, '') + call.path,
-      method,
-      headers: {
-        AccessKey: key,
-        Accept: 'application/json',
-        'Accept-Encoding': acceptedEncodings,
-        'User-Agent': `shieldlog/${options.version}`,
-        // The second is for caches that know only HTTP/1.0.
-        'Cache-Control': 'no-cache, no-store',
-        Pragma: 'no-cache',
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
-      },
-      body,
-    }
-    const { requestTimeoutMs: timeoutMs, maxPageBytes: maxBytes } = options
-    const limits = { what: what(call), origin, timeoutMs, maxBytes, clock }
+    const request = this.#requestOf(call, key)
+    const limits = { what, origin: request.origin, timeoutMs, maxBytes, clock }
     const { unread, ...answer } = await exchange(connection, request, limits, signal)
     // An error whose body cannot be read is still an error: its status is enough.
     if (unread !== undefined && isSuccess(answer.status)) throw unread
     const answerHash = call.page?.known === undefined ? undefined : hash('sha1', answer.body)
-    const ageMs = ageOf(answer, call.path, requestedAt, answerHash)
+    const at = { asked: requestedAt, heard: clock.steady() }
+    const ageMs = this.#cached.ageOf(answer, call.path, answerHash, at)
     if (call.page !== undefined && ageMs >= toldAgeMs)
       telemetry.emit({ name: 'AnswerCached', zone: call.page.zone.id, ageMs, by: answeredBy(answer) })
     // What is left of a limit changes with each request.
@@ -303,29 +309,35 @@ export function createShieldClient(options: ShieldClientOptions) {
       },
       /** By the steady clock, as the offset of the API's clock. */
       requestedAt,
-      ...(serverDate !== undefined && { clockOffsetMs: hear(serverDate, requestedAt, wallMs) }),
+      ...(serverDate !== undefined && { clockOffsetMs: this.#hear(serverDate, requestedAt, wallMs) }),
       connection,
     }
   }
 
-  /**
-   * How long before the request an answer from a cache was made, at most; 0 for any other. A cache tells the age, in whole
-   * seconds. From one that does not, a poll gets the same bytes with the same `Date` again, which a server that answers
-   * anew cannot give seconds later.
-   */
-  function ageOf(answer: Answer, path: string, requestedAt: number, answerHash: string | undefined): number {
-    const seconds = Number(/^\d+$/.exec(headerOf(answer, 'age') ?? '')?.[0] ?? 0)
-    if (seconds > 0) return (Math.min(seconds, mostAgeSeconds) + 1) * 1000
-    const date = headerOf(answer, 'date')
-    if (date === undefined || answerHash === undefined) return 0
-    const of = `${date} ${answerHash}`
-    const before = polled.get(path)
-    if (before?.of === of && requestedAt - before.heardAt > sameDateMs) return requestedAt - before.madeAt
-    polled.delete(path)
-    polled.set(path, { of, madeAt: requestedAt, heardAt: clock.steady() })
-    const [oldest] = polled.keys()
-    if (polled.size > mostPolled) polled.delete(oldest!)
-    return 0
+  #requestOf(call: Call<unknown>, key: string) {
+    if (!/^[!-~]+$/.test(key)) {
+      const why = 'the access key is empty or contains characters that are not allowed in a header'
+      throw new Failure('stop', 'unauthorised', `${this.#what(call)}: ${why}`)
+    }
+    const { origin, pathname } = new URL(this.#options.baseUrl)
+    const { method, body } = call
+    // The path is passed apart from the origin: a URL object would resolve its dots.
+    return {
+      origin,
+      path: pathname.replace(/\/+$/, '') + call.path,
+      method,
+      headers: {
+        AccessKey: key,
+        Accept: 'application/json',
+        'Accept-Encoding': acceptedEncodings,
+        'User-Agent': `shieldlog/${this.#options.version}`,
+        // The second is for caches that know only HTTP/1.0.
+        'Cache-Control': 'no-cache, no-store',
+        Pragma: 'no-cache',
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      },
+      body,
+    }
   }
 
   /**
@@ -333,24 +345,22 @@ export function createShieldClient(options: ShieldClientOptions) {
    * second answer confirms it; over a connection that is kept alive the same server would answer again, so the requests
    * that follow go over new connections, and those under way end over the old ones.
    */
-  function hear(serverDate: number, requestedAt: number, wallMs: number): number {
+  #hear(serverDate: number, requestedAt: number, wallMs: number): number {
+    const { account, clock, telemetry } = this.#options
     // People set the wall clock right, so they are told of that one.
     const offsetMs = clockOffsetOf(serverDate, wallMs, clock.now())
     telemetry.emit({ name: 'ClockSkewMeasured', account, offsetMs })
     const clockOffsetMs = clockOffsetOf(serverDate, requestedAt, clock.steady())
-    if (Math.abs(clockOffsetMs - latestOffsetMs) > jumpMs) {
-      connections.close().catch(() => undefined)
-      connections = createDispatcher(options)
+    if (Math.abs(clockOffsetMs - this.#latestOffsetMs) > jumpMs) {
+      this.#connections.close().catch(() => undefined)
+      this.#connections = createDispatcher(this.#options)
     }
-    latestOffsetMs = clockOffsetMs
+    this.#latestOffsetMs = clockOffsetMs
     return clockOffsetMs
   }
-
-  /** Connections that were replaced close by themselves, once the requests over them have ended. */
-  const close = (): Promise<void> => connections.destroy()
-
-  return { firstPage, reserve, send, read, get, look, close }
 }
+
+type SentAnswer = Pick<Answer, 'status' | 'body' | 'headers'> & { readonly details: FailureDetails }
 
 /** An answer of any kind, with what it tells of the service. */
 export type Look = Awaited<ReturnType<ShieldClient['look']>>
@@ -384,21 +394,6 @@ function outcomeOf({ code }: Failure): RequestOutcome {
 
 /** An older answer is told. */
 const toldAgeMs = 2_000
-/** As HTTP has it for what is too large. */
-const mostAgeSeconds = 2 ** 31
-/** `Date` has whole seconds. */
-const sameDateMs = 2_000
-const mostPolled = 2_000
-
-/** What tells who answered in place of the API. */
-function answeredBy(answer: Answer): string {
-  const told = ['via', 'x-cache', 'server'].flatMap((name) => {
-    const value = headerOf(answer, name)
-    return value === undefined ? [] : `${name}: ${value.replace(/[^ -~]/g, '?').slice(0, 80)}`
-  })
-  return told.join(', ')
-}
-
 /** The same as where the API's clock takes an offset for a jump. */
 const jumpMs = 30_000
 
