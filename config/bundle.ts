@@ -10,10 +10,11 @@ const parts: Readonly<Record<string, string>> = {
 import api from 'undici/lib/api/index.js'
 import Dispatcher from 'undici/lib/dispatcher/dispatcher.js'
 import Client from 'undici/lib/dispatcher/client.js'
-import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js'
+import Agent from 'undici/lib/dispatcher/agent.js'
+import ProxyAgent from 'undici/lib/dispatcher/proxy-agent.js'
 Object.assign(Dispatcher.prototype, api)
 import Pool from 'undici/lib/dispatcher/pool.js'
-export { Client, EnvHttpProxyAgent, Pool }
+export { Agent, Client, Dispatcher, Pool, ProxyAgent }
 `,
   'prom-client': `
 export { default as Registry } from 'prom-client/lib/registry.js'

@@ -300,6 +300,7 @@ const importRules = parts.flatMap((part) =>
 const readersOfEnvironment = [
   '**/src/tasks/run/command.ts',
   '**/src/config/load.ts',
+  '**/src/transport/proxies.ts',
   '**/src/tasks/init/command.ts',
   '**/src/terminal/program-name.ts',
   // The variables of a proxy, for requests that the SDK of AWS makes.

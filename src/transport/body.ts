@@ -5,19 +5,32 @@ import { Failure } from '../domain/failure.ts'
 
 export interface BodyLimits {
   /** The Content-Encoding header as received. */
-  readonly encoding: string | string[] | undefined
+  readonly encoding: string | readonly string[] | undefined
   /** Limit before and after decoding. */
   readonly maxBytes: number
 }
 
 type Decode<Decoded> = (body: Buffer, options: { maxOutputLength: number }) => Decoded
 
-/** At once, and in the thread pool. */
-const decoders = new Map<string, readonly [Decode<Buffer>, Decode<Promise<Buffer>>]>([
-  ['gzip', [zlib.gunzipSync, promisify(zlib.gunzip)]],
-  ['br', [zlib.brotliDecompressSync, promisify(zlib.brotliDecompress)]],
-  ['zstd', [zlib.zstdDecompressSync, promisify(zlib.zstdDecompress)]],
-])
+interface Decoder {
+  /** How each such body begins; absent where it may begin with anything. */
+  readonly magic?: Buffer
+  readonly atOnce: Decode<Buffer>
+  /** In the thread pool. */
+  readonly later: Decode<Promise<Buffer>>
+}
+
+const decoders: Readonly<Record<string, Decoder | undefined>> = {
+  gzip: { magic: Buffer.from([0x1f, 0x8b]), atOnce: zlib.gunzipSync, later: promisify(zlib.gunzip) },
+  // Some servers send it without the header of zlib.
+  deflate: { atOnce: zlib.unzipSync, later: promisify(zlib.unzip) },
+  br: { atOnce: zlib.brotliDecompressSync, later: promisify(zlib.brotliDecompress) },
+  zstd: {
+    magic: Buffer.from([0x28, 0xb5, 0x2f, 0xfd]),
+    atOnce: zlib.zstdDecompressSync,
+    later: promisify(zlib.zstdDecompress),
+  },
+}
 /** The supported codings, as an Accept-Encoding header. */
 export const acceptedEncodings = 'gzip, br, zstd'
 /** Decoding a smaller body synchronously is cheaper than the thread pool. */
@@ -41,13 +54,28 @@ export async function readBody(body: Readable, limits: BodyLimits): Promise<Buff
   return decode(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes), limits)
 }
 
-async function decode(body: Buffer, { encoding = '', maxBytes }: BodyLimits): Promise<Buffer> {
-  const coding = String(encoding).trim().toLowerCase()
+/** Undoes the codings from the last to the first. */
+async function decode(body: Buffer, limits: BodyLimits): Promise<Buffer> {
+  const named = [limits.encoding ?? ''].flat().join().toLowerCase().split(',')
+  const codings = named.map((each) => each.trim()).filter((each) => !plainCodings.has(each))
+  if (codings.length > mostCodings) throw badBody(`it has ${codings.length} content codings`)
+  let decoded = body
+  for (const coding of codings.reverse()) decoded = await decodeOne(decoded, coding, limits.maxBytes)
+  return decoded
+}
+
+const mostCodings = 4
+/** Proxies and frameworks name these where nothing is coded. */
+const plainCodings = new Set(['', 'identity', 'none', 'utf-8', 'utf8'])
+
+async function decodeOne(body: Buffer, coding: string, maxBytes: number): Promise<Buffer> {
   // An empty body is empty in any coding: servers send 204 and 500 answers with a coding.
-  if (body.length === 0 || coding === '' || coding === 'identity') return body
-  const [atOnce, later] = decoders.get(coding) ?? []
+  if (body.length === 0) return body
+  const { magic, atOnce, later } = decoders[coding.replace(/^x-/, '')] ?? {}
   if (atOnce === undefined || later === undefined)
     throw badBody(`content coding ${JSON.stringify(coding.slice(0, 20))} is unknown`)
+  // Something on the way has decoded it, and left the header.
+  if (magic !== undefined && !body.subarray(0, magic.length).equals(magic)) return body
   const options = { maxOutputLength: Math.max(1, maxBytes) }
   try {
     return body.length <= atOnceBytes ? atOnce(body, options) : await later(body, options)

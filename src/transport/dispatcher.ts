@@ -1,6 +1,6 @@
-import { type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici'
-import { Failure, messageOf } from '../domain/failure.ts'
+import { Agent, type buildConnector, Dispatcher, Pool, ProxyAgent } from 'undici'
 import type { Tls } from '../domain/tls.ts'
+import { proxyOf } from './proxies.ts'
 
 export interface DispatcherOptions {
   readonly tls?: Tls | undefined
@@ -13,33 +13,67 @@ const keepAliveTimeoutMs = 60_000
 /** Connections are replaced after this time, so that a DNS change takes effect. */
 const connectionLifeMs = 300_000
 export const connectTimeoutMs = 10_000
+/** Of a host with several addresses each is tried so long; Node's 250 ms are less than some networks need. */
+const addressTimeoutMs = 3_000
+/** Proxies add headers: some send policies and cookies of more than Node's 16 KiB. */
+const maxHeaderBytes = 65_536
 
 /**
- * Creates the connection pool of one destination. Honours HTTPS_PROXY, HTTP_PROXY and NO_PROXY (read by undici) and
- * NODE_EXTRA_CA_CERTS (read by Node, where no `ca` is set). Speaks HTTP/1.1 only and follows no redirect. Throws
- * Failure (stop) for an invalid proxy address.
+ * Creates the connection pool of one destination. Honours the proxy variables (`proxyOf`) and NODE_EXTRA_CA_CERTS (read
+ * by Node, where no `ca` is set). Speaks HTTP/1.1 only and follows no redirect. Throws Failure (stop) where the environment
+ * sets a proxy that cannot be used.
  */
-export function createDispatcher({ tls = {}, connections }: DispatcherOptions): Dispatcher {
-  const secure = { ca: tls.ca, cert: tls.cert, key: tls.key, timeout: connectTimeoutMs }
-  try {
-    return new EnvHttpProxyAgent({
-      connections: connections ?? null,
-      allowH2: false,
-      keepAliveTimeout: keepAliveTimeoutMs,
-      clientTtl: connectionLifeMs,
-      connect: secure,
-      // With a proxy undici ignores `connect`: these two replace it for the tunnel and for the proxy itself.
-      requestTls: secure,
-      proxyTls: { timeout: connectTimeoutMs },
-      clientFactory: proxyPool,
-    })
-  } catch (cause) {
-    throw new Failure(
-      'stop',
-      'network',
-      `cannot connect through the proxy that the environment sets: ${messageOf(cause)}; ` +
-        'HTTPS_PROXY and HTTP_PROXY take a URL such as http://proxy.example:3128',
-    )
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  for (const scheme of ['http', 'https']) proxyOf(new URL(`${scheme}://name.invalid`))
+  return new Connections(options)
+}
+
+class Connections extends Dispatcher {
+  readonly #direct: Agent
+  /** By the URL of the proxy. */
+  readonly #proxies = new Map<string, ProxyAgent>()
+  readonly #options: ReturnType<typeof poolOptions>
+
+  constructor(options: DispatcherOptions) {
+    super()
+    this.#options = poolOptions(options)
+    this.#direct = new Agent(this.#options)
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    const proxy = proxyOf(new URL(options.origin!))
+    return (proxy === undefined ? this.#direct : this.#through(proxy.href)).dispatch(options, handler)
+  }
+
+  #through(uri: string): ProxyAgent {
+    const { connect, ...options } = this.#options
+    const known = this.#proxies.get(uri)
+    if (known !== undefined) return known
+    const proxyTls = { ...connectOptions, timeout: connectTimeoutMs }
+    const proxy = new ProxyAgent({ ...options, uri, requestTls: connect, proxyTls, clientFactory: proxyPool })
+    this.#proxies.set(uri, proxy)
+    return proxy
+  }
+
+  override async close(): Promise<void> {
+    await Promise.all([this.#direct, ...this.#proxies.values()].map((each) => each.close()))
+  }
+
+  override async destroy(): Promise<void> {
+    await Promise.all([this.#direct, ...this.#proxies.values()].map((each) => each.destroy()))
+  }
+}
+
+const connectOptions = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: addressTimeoutMs }
+
+function poolOptions({ tls = {}, connections }: DispatcherOptions) {
+  return {
+    connections: connections ?? null,
+    allowH2: false,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    clientTtl: connectionLifeMs,
+    maxHeaderSize: maxHeaderBytes,
+    connect: { ...connectOptions, ca: tls.ca, cert: tls.cert, key: tls.key, timeout: connectTimeoutMs },
   }
 }
 

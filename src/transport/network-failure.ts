@@ -1,4 +1,4 @@
-import { cancelled, Failure } from '../domain/failure.ts'
+import { cancelled, Failure, messageOf } from '../domain/failure.ts'
 import { connectTimeoutMs } from './dispatcher.ts'
 
 const connectTimeout = 'UND_ERR_CONNECT_TIMEOUT'
@@ -16,6 +16,7 @@ const words: Readonly<Record<string, readonly [why: string, remedy?: string]>> =
   ECONNRESET: ['the connection was reset'],
   EPIPE: ['the connection was reset'],
   UND_ERR_SOCKET: ['the connection was closed before the answer was complete'],
+  UND_ERR_HEADERS_OVERFLOW: ['the headers of the answer are larger than 64 KiB'],
   UND_ERR_PRX_CONN: ['the proxy closed the connection'],
   ECONNREFUSED: ['connection refused', 'check host and port, and whether it runs'],
   ENOTFOUND: ['the host name is unknown', 'check the host name, and DNS on this host'],
@@ -23,7 +24,7 @@ const words: Readonly<Record<string, readonly [why: string, remedy?: string]>> =
   EHOSTUNREACH: ['the host cannot be reached', unreachable],
   ENETUNREACH: ['the network cannot be reached', unreachable],
 }
-const checkProxy = 'check HTTPS_PROXY and HTTP_PROXY'
+const checkProxy = 'check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY'
 /** What to do about a connection that is not trusted: the first that matches the code. */
 const tlsRemedies: readonly (readonly [RegExp, string])[] = [
   [/ALERT|_REQUIRED$/, 'it refuses the certificate of this side: check tls.certFile and tls.keyFile'],
@@ -68,6 +69,13 @@ export function networkFailure(error: unknown, what: string, signal?: AbortSigna
   // undici has no code for this one.
   if (error instanceof Error && error.name === 'HTTPParserError')
     return failed('network', `the answer${from} is not HTTP`, 'check the address')
+  // How undici names an answer that begins with `100 Continue`, which nobody asked for.
+  if (code === 'UND_ERR_SOCKET' && messageOf(error) === 'bad response')
+    return failed(
+      'network',
+      `the answer${from} begins with 100 Continue`,
+      'update the server or proxy that sends it unasked',
+    )
   const [why, remedy] = words[code] ?? []
   if (remedy !== undefined)
     return failed('network', `cannot connect${to}: ${why} (${code})`, isProxy ? checkProxy : remedy)

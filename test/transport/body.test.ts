@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
-import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { readBody } from '../../src/transport/body.ts'
@@ -45,6 +45,15 @@ it.each([
   ['zstd', zstdCompressSync(text)],
   ['identity', text],
   ['', text],
+  ['x-gzip', gzipSync(text)],
+  ['deflate', deflateSync(text)],
+  ['none', text],
+  ['utf-8', text],
+  ['gzip, identity', gzipSync(text)],
+  ['br, gzip', gzipSync(brotliCompressSync(text))],
+  ['gzip,gzip', gzipSync(gzipSync(text))],
+  ['gzip', text],
+  ['zstd', text],
 ])('decompresses %s, and takes an empty body as empty', async (encoding, body) => {
   answerWith(body, encoding)
   expect(await read()).toEqual(text)
@@ -92,8 +101,9 @@ it.each([
   ['gzip', gzipSync(text).subarray(0, 100)],
   ['br', brotliCompressSync(text).subarray(0, 60)],
   ['zstd', zstdCompressSync(text).subarray(0, 100)],
-  ['gzip', text],
+  ['br', text],
   ['snappy', text],
+  ['gzip,gzip,gzip,gzip,gzip', gzipSync(text)],
 ])('refuses a body that is not valid %s', async (encoding, body) => {
   answerWith(body, encoding)
   await expect(read()).rejects.toMatchObject({ code: 'bad_body', kind: 'retry' })

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { type Dispatcher, request } from 'undici'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createDispatcher, type DispatcherOptions } from '../../src/transport/dispatcher.ts'
@@ -83,12 +85,39 @@ describe('dispatcher', () => {
     const failure = await failureOf(dispatching(), 'https://localhost:2/')
     expect(failure).toMatchObject({ code: 'network', kind: 'retry' })
     expect(failure?.message).toMatch(
-      /cannot connect to the proxy: connection refused \(ECONNREFUSED\); check HTTPS_PROXY and HTTP_PROXY$/,
+      /cannot connect to the proxy: connection refused \(ECONNREFUSED\); check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY$/,
     )
   })
 
-  it('reports an invalid proxy address', () => {
-    vi.stubEnv('HTTPS_PROXY', 'not a proxy')
-    expect(() => createDispatcher({ connections: 1 })).toThrow(/HTTPS_PROXY.*take a URL/)
+  it.each([
+    ['HTTPS_PROXY', 'not a proxy', /it is no URL; HTTPS_PROXY.*take a URL/],
+    ['ALL_PROXY', 'socks5://user:hunter2@127.0.0.1:1080', /it is a SOCKS proxy/],
+  ])('reports an invalid proxy address in %s, without its password', (name, value, words) => {
+    vi.stubEnv(name, value)
+    expect(() => createDispatcher({ connections: 1 })).toThrow(words)
+    expect(() => createDispatcher({ connections: 1 })).not.toThrow(/hunter2/)
+  })
+
+  it('reads headers of 60 kB, and names larger ones', async () => {
+    let bytes = 60_000
+    const server = opened(
+      await listen((_, response) => response.setHeader('set-cookie', 'x'.repeat(bytes)).end('read')),
+    )
+    const dispatcher = dispatching()
+    expect(await get(dispatcher, server.url)).toBe('read')
+    bytes = 70_000
+    expect((await failureOf(dispatcher, server.url))?.message).toMatch(/larger than 64 KiB/)
+  })
+
+  it('names a server that sends 100 Continue unasked', async () => {
+    const server = createServer((socket) =>
+      socket.end('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n'),
+    )
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    expect((await failureOf(dispatching(), `http://127.0.0.1:${port}/`))?.message).toMatch(
+      /100 Continue.*update the server/,
+    )
   })
 })
