@@ -1,6 +1,6 @@
 import { FingerprintSet, minuteOf } from '../domain/event/seen.ts'
 import type { Event, Identity } from '../domain/event/event.ts'
-import type { Sighting } from '../pump/seen-window.ts'
+import type { SeenWindow, Sighting } from '../pump/seen-window.ts'
 
 interface FoundMinute {
   readonly fingerprints: FingerprintSet
@@ -16,6 +16,9 @@ interface Noted {
   /** The ledger may have it under one of these; several where entries that share an id are not told apart. */
   readonly others: readonly bigint[]
 }
+
+/** Beyond this number, events that the ledger of a sink lacks are counted and not named. */
+const mostNoted = 100_000
 
 /** What the API lists of a zone's day, or what files hold of it, by minute of event time, each event once. */
 export class FoundEvents {
@@ -46,8 +49,23 @@ export class FoundEvents {
     return true
   }
 
-  /** For an event that was added. */
-  note(event: Event): void {
+  /** Notes events, which were added, that a ledger does not have, and counts them there. */
+  async noteUnseen(
+    events: readonly Event[],
+    ledger: { readonly seen: SeenWindow; noted: number },
+  ): Promise<void> {
+    if (ledger.noted >= mostNoted) return
+    // By this fingerprint alone: the ledger may have an event under its other one.
+    const sightings = events.map(({ fingerprint, timeMs }) => ({
+      fingerprint,
+      ...(timeMs !== undefined && { timeMs }),
+    }))
+    const unseen = new Set((await ledger.seen.unseenOf(sightings)).map(({ fingerprint }) => fingerprint))
+    for (const event of events) if (unseen.has(event.fingerprint)) this.#note(event)
+    ledger.noted += unseen.size
+  }
+
+  #note(event: Event): void {
     const { fingerprint, id, time, timeMs } = event
     let others = this.noted.get(fingerprint)?.others ?? []
     const other = event.otherFingerprint?.()

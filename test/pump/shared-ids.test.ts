@@ -4,7 +4,6 @@ import type { Event } from '../../src/domain/event/event.ts'
 import { countMinute, unpackFingerprints } from '../../src/domain/event/seen.ts'
 import { compareWithLedger } from '../../src/tasks/audit/compare.ts'
 import { FoundEvents } from '../../src/days/found-events.ts'
-import { noteUnseen } from '../../src/tasks/audit/audit-day.ts'
 import { packSightings, SeenWindow } from '../../src/pump/seen-window.ts'
 import { eventsOf } from '../../src/shield/entries/to-event.ts'
 import { identitiesOf, type OwnIds } from '../../src/shield/entries/identities.ts'
@@ -74,7 +73,7 @@ function createStream() {
     const own = { seen, noted: 0 }
     for (const page of pagesOf(reading, true)) {
       for (const event of page) listing.add(event)
-      await noteUnseen(page, own, listing)
+      await listing.noteUnseen(page, own)
     }
     const sides = { before: minutes(), after: minutes(), load: async () => held }
     const sum = { missing: 0, extra: 0 }

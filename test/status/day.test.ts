@@ -110,7 +110,7 @@ function readWith(error: Error) {
     return []
   }
   const findings = [today, shiftDay(today, -1)].map((day) => ({ zone: 101, name: 'shop', sink: 'siem', day }))
-  return detailsOf(findings, { ...deps, version: '1.0.0' })
+  return detailsOf(findings, deps)
 }
 
 it('a store that fails while the details of a report are read costs only the rest of them', async () => {

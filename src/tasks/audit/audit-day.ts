@@ -8,12 +8,12 @@ import { stateOf } from '../../domain/plan/stream-state.ts'
 import type { Stream, Zone } from '../../domain/stream.ts'
 import { sumOf } from '../../domain/text/terminal-text.ts'
 import { iso } from '../../domain/text/time.ts'
-import { isSettled } from '../../domain/audit-report.ts'
-import { differingParts, type PartsDeps } from './audit-files.ts'
+import { isSettled, type PartReport } from '../../domain/audit-report.ts'
+import type { PartsDeps } from './audit-files.ts'
 import { compareWithLedger, minuteText, type MinuteDifference } from './compare.ts'
 import { FoundEvents } from '../../days/found-events.ts'
 import { readDay, type ReadDeps } from '../../days/read-day.ts'
-import type { Event, Identity } from '../../domain/event/event.ts'
+import type { Identity } from '../../domain/event/event.ts'
 import { SeenWindow } from '../../pump/seen-window.ts'
 
 /** A zone's day, which is read once and compared for all of these sinks. */
@@ -26,14 +26,14 @@ export interface AuditTarget {
 
 export interface DayDeps extends ReadDeps, PartsDeps {
   readonly policy: Policy
-  /** Also gives the minutes of both sides. */
-  readonly report: boolean
 }
 
 const mostRestarts = 3
 
+export type ListedDay = Awaited<ReturnType<typeof auditDay>>
+
 /** How the ledger compares with what the API lists. Counts are events. */
-export type StreamAudit = Awaited<ReturnType<typeof auditDay>>['streams'][number]['audit'] & {
+export type StreamAudit = ListedDay['streams'][number]['audit'] & {
   /** Events that a repair has shipped. */
   readonly repaired?: number
   /** Not all differing minutes and events are named: the audit found too many in all. */
@@ -42,9 +42,14 @@ export type StreamAudit = Awaited<ReturnType<typeof auditDay>>['streams'][number
 
 /**
  * Reads a day anew and compares it with the ledger of each sink, without a fence. Throws a Failure when it could not
- * compare: the API does not answer, the day cannot be read, the store is unavailable.
+ * compare: the API does not answer, the day cannot be read, the store is unavailable. `partsOf` gives those that differ, by sink.
  */
-export async function auditDay({ zone, day, sinks }: AuditTarget, deps: DayDeps, signal: AbortSignal) {
+export async function auditDay(
+  { zone, day, sinks }: AuditTarget,
+  partsOf: ReadonlyMap<string, readonly PartReport[]>,
+  deps: DayDeps,
+  signal: AbortSignal,
+) {
   const { ledger } = deps.store
   const subjects = []
   for (const sink of sinks) {
@@ -58,7 +63,7 @@ export async function auditDay({ zone, day, sinks }: AuditTarget, deps: DayDeps,
     try {
       for await (const { events } of readDay({ zone, day }, deps, signal)) {
         for (const event of events) listing.add(event)
-        for (const each of subjects) await noteUnseen(events, each, listing)
+        for (const each of subjects) await listing.noteUnseen(events, each)
       }
       isRead = true
     } catch (error) {
@@ -75,7 +80,7 @@ export async function auditDay({ zone, day, sinks }: AuditTarget, deps: DayDeps,
     const checkpoint = await ledger.read(stream)
     const dueUntilMs = await dueUntilOf(stream, checkpoint, deps, nowMs)
     const { minutes, missingEvents } = reportOf(differences, listing, dueUntilMs)
-    const parts = await differingParts(stream, deps, signal)
+    const parts = partsOf.get(stream.sink) ?? []
     const [missing, extra] = [sumOf(minutes, 'missing'), sumOf(minutes, 'extra')]
     const { deadLetters = 0, dropped = 0, filtered = 0, lost = 0, skipped = 0 } = checkpoint?.counters ?? {}
     const audit = {
@@ -107,12 +112,14 @@ export async function auditDay({ zone, day, sinks }: AuditTarget, deps: DayDeps,
       /** All that differ. Foreign ones, of which no lines are missing, make only the files differ. */
       parts,
     }
-    streams.push({ audit, ...(deps.report && { sides: sidesOf(listing, nowMs, after, day) }) })
+    streams.push({ audit, sides: sidesOf(listing, nowMs, after, day) })
   }
   return { streams, listing }
 }
 
 /** The minutes of both sides, for a report. */
+export type DaySides = ReturnType<typeof sidesOf>
+
 function sidesOf(listing: FoundEvents, nowMs: number, ledger: readonly MinuteCount[], day: Day) {
   const listed = [...listing.minutes].map(([minute, { fingerprints, hash }]) => {
     return { minute, count: fingerprints.size, hash }
@@ -145,26 +152,7 @@ async function dueUntilOf(
   return checkpoint !== undefined || isPlanned ? caughtUpAtMs - policy.overlapMs : Infinity
 }
 
-/** Beyond this number, events that the ledger of a sink lacks are counted and not named. */
-const mostNoted = 100_000
 const mostNamed = 1_000
-
-/** Notes the events of a page that a ledger does not have, and counts them there. */
-export async function noteUnseen(
-  events: readonly Event[],
-  ledger: { readonly seen: SeenWindow; noted: number },
-  listing: FoundEvents,
-): Promise<void> {
-  if (ledger.noted >= mostNoted) return
-  // By this fingerprint alone: the ledger may have an event under its other one.
-  const sightings = events.map(({ fingerprint, timeMs }) => ({
-    fingerprint,
-    ...(timeMs !== undefined && { timeMs }),
-  }))
-  const unseen = new Set((await ledger.seen.unseenOf(sightings)).map(({ fingerprint }) => fingerprint))
-  for (const event of events) if (unseen.has(event.fingerprint)) listing.note(event)
-  ledger.noted += unseen.size
-}
 
 /** `dueUntilMs`: newer events need not be in the ledger yet. Where only counts remain, all are due. */
 function reportOf(differences: readonly MinuteDifference[], { noted }: FoundEvents, dueUntilMs: number) {

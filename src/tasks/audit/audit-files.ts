@@ -17,8 +17,6 @@ export interface PartsDeps {
   readonly clock: Clock
   /** Whether a running process ships from this store: then it is about to ship what has just happened. */
   isShipping(): Promise<boolean>
-  /** Of file and s3 sinks, by name. */
-  readonly files: ReadonlyMap<string, SinkFiles>
 }
 
 export type FilesLooked = Awaited<ReturnType<typeof auditFiles>>
@@ -32,12 +30,20 @@ export type FileAudit = FilesLooked['report'] & {
   readonly isShortened?: true
 }
 
+interface FilesOfDay {
+  readonly zone: Zone
+  readonly stream: Stream
+  readonly files: SinkFiles
+  /** Those that differ. */
+  readonly parts: readonly PartReport[]
+}
+
 /**
  * Reads the parts of one stream up to their committed lengths and compares every line with the ledger, without a fence.
  * Takes up to 32 MB for each million lines. Throws a Failure when it could not compare.
  */
 export async function auditFiles(
-  { zone, stream, files }: { readonly zone: Zone; readonly stream: Stream; readonly files: SinkFiles },
+  { zone, stream, files, parts }: FilesOfDay,
   deps: PartsDeps,
   signal: AbortSignal,
 ) {
@@ -80,6 +86,7 @@ export async function auditFiles(
     if (piece.damage !== undefined) note('damaged', { ...end, why: piece.damage })
     else if (piece.isTorn) note('torn', end)
   }
+  const foreign = await foreignLines(parts, read)
   const differences = await compareWithLedger(found, {
     before: ledger,
     after: ledger,
@@ -98,8 +105,6 @@ export async function auditFiles(
           note('unknown', { part: piece.part, line: piece.from + index, ...identity })
       }
     }
-  const parts = await differingParts(stream, deps, signal)
-  const foreign = await foreignLines(parts, read)
   const { dropped = 0, filtered = 0 } = checkpoint.counters
   const away = new Set(parts.flatMap(({ part, isElsewhere }) => (isElsewhere === true ? part : [])))
   const partsAway = checkpoint.committed.filter(({ part }) => away.has(part))
@@ -148,12 +153,6 @@ interface BadLine extends Partial<Identity> {
 }
 
 const mostNamed = 1_000
-
-/** Whether a repair has something to do: it never removes foreign parts. */
-export function isRepairable({ isEqual, problems, minutes, missing, parts }: FileAudit): boolean {
-  const bad = Object.values(problems).some((count) => count > 0)
-  return !isEqual && (bad || minutes.length > 0 || missing > 0 || !parts.every(isSettled))
-}
 
 async function* untilAborted(pieces: Pieces, signal: AbortSignal): AsyncGenerator<PartLines | PartEnd> {
   for await (const piece of pieces) {
@@ -212,30 +211,4 @@ async function foreignLines(
     found.set(why, { why, parts: before.parts + 1, lines: before.lines + lines })
   }
   return [...found.values()]
-}
-
-const partLooks = 5
-const partPauseMs = 300
-
-/** Looks several times: a delivery in progress lengthens a part before its new length is committed. */
-export async function differingParts(
-  stream: Stream,
-  { store, clock, isShipping, files }: PartsDeps,
-  signal: AbortSignal,
-): Promise<readonly PartReport[]> {
-  const own = files.get(stream.sink)
-  if (own === undefined) return []
-  for (let looks = 1; ; looks++) {
-    const checkpoint = await store.ledger.read(stream)
-    const sizes = checkpoint?.objects === undefined ? [] : await store.ledger.objectSizes(stream)
-    const parts = await own.compare(stream, store.id, checkpoint, sizes)
-    if (parts.every(isSettled)) return parts
-    if (looks < partLooks) {
-      await clock.sleep(partPauseMs, signal)
-      continue
-    }
-    // What lies beyond the committed lengths is about to be committed, or was left by a process that died.
-    if (!(await isShipping())) return parts
-    return parts.filter(({ problem }) => problem !== 'longer' && problem !== 'unknown')
-  }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
-import { audit as auditDays } from './audit.ts'
+import { auditZones } from './audit.ts'
 import { stateName } from '../../assemble/state.ts'
 import { withKnownZones } from '../../assemble/work.ts'
 import { systemClock } from '../../clock.ts'
@@ -15,11 +15,13 @@ import { commandLine, example } from '../../terminal/program-name.ts'
 import { resultOutput, UsageError, type Io, type Output } from '../../terminal/io.ts'
 import { createLiveBlock } from '../../terminal/live.ts'
 import { aboutText, paintFor, wrapped } from '../../terminal/text.ts'
-import type { AuditProgress } from './audit-days.ts'
+import type { Audit } from './details.ts'
+import { isCompared, type Finding } from './result.ts'
 import { iso } from '../../domain/text/time.ts'
 import { version } from '../../assemble/version.ts'
 import { openReport, readKey, readNamed, signatureProblem, signed, writeReport } from './report.ts'
-import { auditText, failureLines, exitCodeOf, reportOf, auditJson } from './findings.ts'
+import { auditText, failureLines, reportOf, auditJson } from './findings.ts'
+import type { AuditProgress } from './request.ts'
 
 interface AuditOptions {
   readonly zone?: string[]
@@ -97,8 +99,8 @@ async function runAudit(
   const fill = reportFile === undefined ? undefined : openReport(reportFile)
   const beganAtMs = systemClock.now()
   const progress = createProgress(io.stderr)
-  const request = { zones, sinks, repair, deep, report: fill !== undefined, days, ...progress }
-  const audited = await auditDays(config, request, io.signal).finally(() => progress.end())
+  const request = { zones, sinks, repair, deep, days, isReported: fill !== undefined, ...progress }
+  const audited = await auditZones(config, request, io.signal).finally(() => progress.end())
   const code = exitCodeOf(audited, days !== undefined)
   const isAnyThere = audited.findings.length > 0
   const output = resultOutput(io, repair ? sinks : [])
@@ -133,6 +135,21 @@ async function runAudit(
   fill(key === undefined ? html : signed(html, key))
   io.stderr.write(`report: ${printable(reportFile!)}\n`)
   return code === exitCodes.done && audited.detailsFailed !== undefined ? exitCodes.failed : code
+}
+
+function exitCodeOf({ findings, blind }: Audit, areDaysNamed: boolean): number {
+  // How long the API keeps a day is an estimate: an older day that --day does not name may be gone.
+  const isBlind = (finding: Finding) =>
+    !isCompared(finding) &&
+    (areDaysNamed || (finding.failure?.code !== 'window_closed' && finding.shipped === undefined))
+  if (blind !== undefined || !findings.some(isCompared) || findings.some(isBlind)) return exitCodes.blind
+  // A gap counts where the API no longer lists the day, also if its files are whole.
+  const differs = ({ stream, file, gap, unrepaired }: Finding) =>
+    stream?.isEqual === false ||
+    file?.isEqual === false ||
+    unrepaired !== undefined ||
+    (stream === undefined && gap !== undefined)
+  return findings.some(differs) ? exitCodes.failed : exitCodes.done
 }
 
 /** A line that is redrawn on a terminal; elsewhere only slow steps are reported. */

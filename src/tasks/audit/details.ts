@@ -1,24 +1,32 @@
+import { version } from '../../assemble/version.ts'
 import type { Day } from '../../domain/day.ts'
 import { dayMinutes } from '../../domain/event/day-minutes.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { dayView, type DayView } from '../../status/day.ts'
 import { observe, type ObserveDeps } from '../../status/observe.ts'
-import type { Finding } from './audit-days.ts'
+import type { Finding } from './result.ts'
 
 /** What a report shows in detail. A day takes about 40 KB of the report. */
 const mostDays = 100
+
+export interface DayDetails {
+  readonly finding: Finding
+  readonly view: DayView
+}
+
+interface Details {
+  readonly details?: readonly DayDetails[]
+  readonly detailsFailed?: string | undefined
+}
 
 /**
  * For a report: days in detail, those that differ first. What the audit found does not depend on them: a failure of the
  * store ends only these (`detailsFailed`).
  */
-export async function detailsOf(
-  findings: readonly Finding[],
-  { version, ...deps }: ObserveDeps & { readonly version: string },
-) {
+export async function detailsOf(findings: readonly Finding[], deps: ObserveDeps): Promise<Details> {
   const rankOf = ({ sides, stream }: Finding) => (sides === undefined ? 2 : Number(stream?.isEqual))
-  const details: { readonly finding: Finding; readonly view: DayView }[] = []
+  const details: DayDetails[] = []
   let detailsFailed: string | undefined
   try {
     const observed = await observe(deps)
@@ -39,7 +47,7 @@ export async function detailsOf(
 }
 
 /** What an audit found; with days in detail where a report is wanted. */
-export interface Audit extends Partial<Awaited<ReturnType<typeof detailsOf>>> {
+export interface Audit extends Details {
   readonly days: readonly Day[]
   /** One for each zone, day and sink that there was to compare; the order of the configuration. */
   readonly findings: readonly Finding[]

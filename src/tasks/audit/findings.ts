@@ -7,16 +7,15 @@ import {
   sumOf,
   someOf,
 } from '../../domain/text/terminal-text.ts'
-import { exitCodes } from '../command.ts'
 import { jsonResult, table, tableWidth, type Paint, type Column } from '../../terminal/text.ts'
-import type { Finding } from './audit-days.ts'
+import { isCompared, isRepairable, type Finding } from './result.ts'
 import { iso, secondText } from '../../domain/text/time.ts'
 import { removedText } from '../../domain/retention.ts'
 import { zoneLabel } from '../../status/problems.ts'
 import type { Zone } from '../../domain/stream.ts'
 import type { Audit } from './details.ts'
 import type { StreamAudit } from './audit-day.ts'
-import { isRepairable, type FileAudit } from './audit-files.ts'
+import type { FileAudit } from './audit-files.ts'
 
 /** Events of the ledger that were not delivered. */
 const undelivered = [
@@ -33,7 +32,6 @@ function undeliveredTexts(audits: readonly Undelivered[]): string[] {
   return someOf(...undelivered.map(([name, text]) => [sumOf(audits, name), text] as const))
 }
 
-const isCompared = ({ stream, file }: Finding) => stream !== undefined || file !== undefined
 const streamsOf = (findings: readonly Pick<Finding, 'stream'>[]) =>
   findings.flatMap(({ stream }) => stream ?? [])
 const filesOf = (findings: readonly Finding[]) => findings.flatMap(({ file }) => file ?? [])
@@ -303,21 +301,6 @@ function headlineOf(rows: readonly ReturnType<typeof rowOf>[], hasFailed: boolea
   const same = `Nothing is missing: what the API lists and the ledger of shieldlog have the same events${upTo}`
   // Of the repairs that failed, another process has delivered the events meanwhile.
   return hasFailed ? say('attention', `${same} A repair failed.`) : say('well', same)
-}
-
-export function exitCodeOf({ findings, blind }: Audit, areDaysNamed: boolean): number {
-  // How long the API keeps a day is an estimate: an older day that --day does not name may be gone.
-  const isBlind = (finding: Finding) =>
-    !isCompared(finding) &&
-    (areDaysNamed || (finding.failure?.code !== 'window_closed' && finding.shipped === undefined))
-  if (blind !== undefined || !findings.some(isCompared) || findings.some(isBlind)) return exitCodes.blind
-  // A gap counts where the API no longer lists the day, also if its files are whole.
-  const differs = ({ stream, file, gap, unrepaired }: Finding) =>
-    stream?.isEqual === false ||
-    file?.isEqual === false ||
-    unrepaired !== undefined ||
-    (stream === undefined && gap !== undefined)
-  return findings.some(differs) ? exitCodes.failed : exitCodes.done
 }
 
 /** One document. `isEqual` is true where all was compared and nothing differs. */

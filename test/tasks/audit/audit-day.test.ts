@@ -4,7 +4,7 @@ import { Failure } from '../../../src/domain/failure.ts'
 import { newCheckpoint } from '../../../src/domain/checkpoint.ts'
 import { minuteOf, packFingerprints } from '../../../src/domain/event/seen.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
-import { detailBudget } from '../../../src/tasks/audit/audit-days.ts'
+import { detailBudget } from '../../../src/tasks/audit/result.ts'
 import { auditDay, type DayDeps } from '../../../src/tasks/audit/audit-day.ts'
 import { policy } from '../../domain/builders.ts'
 import { openMemoryStore } from '../../setup/stores.ts'
@@ -30,8 +30,8 @@ async function setUp(pages: number, failures: Readonly<Record<number, Failure>> 
       await store.ledger.commit({ fence, basedOn: checkpoint.commit, next, seen, deadLetters: [], gaps: [] })
     },
     async audit(isShipping: DayDeps['isShipping'] = async () => false, more: Partial<DayDeps> = {}) {
-      const own = { ...deps, store, policy, isShipping, files: new Map(), report: false, ...more }
-      return (await auditDay({ zone, day, sinks: ['archive'] }, own, never)).streams[0]!.audit
+      const own = { ...deps, store, policy, isShipping, ...more }
+      return (await auditDay({ zone, day, sinks: ['archive'] }, new Map(), own, never)).streams[0]!.audit
     },
   }
 }
