@@ -1,7 +1,10 @@
 import type { JsonObject } from '../text/json.ts'
 
+/** Undefined where all members are. */
+type Some<T> = { readonly [Key in keyof T]?: T[Key] | undefined } | undefined
+
 /**
- * One normalised log entry, already redacted. A missing value is an absent member, never an empty string or null; only
+ * One normalised log entry, already redacted. A missing value is undefined or an absent member, never an empty string or null; only
  * `other`, `labels`, `log` and `raw` keep such values as received.
  *
  * Read it member by member and never spread it: members other than identity and zone may be computed on access.
@@ -20,34 +23,29 @@ export interface Event {
    */
   readonly otherFingerprint?: (() => bigint) | undefined
   /** Event time in UTC, ISO 8601 with 3, 6 or 9 fractional digits. Absent when the entry has no usable time. */
-  readonly time?: string
+  readonly time?: string | undefined
   /** The same instant in ms since the epoch, for arithmetic. */
-  readonly timeMs?: number
+  readonly timeMs?: number | undefined
   /** First 8 bytes of a cryptographic hash of id and time, taken before redaction. */
   readonly fingerprint: bigint
   readonly zone: { readonly id: number; readonly name: string }
-  readonly action?: string
-  readonly severity?: string
-  readonly rule?: { readonly id?: string; readonly group?: string; readonly message?: string }
-  readonly request?: {
-    readonly id?: string
-    readonly method?: string
-    readonly url?: string
-    readonly userAgent?: string
-  }
-  readonly response?: { readonly status: number }
-  readonly client?: {
+  readonly action?: string | undefined
+  readonly severity?: string | undefined
+  readonly rule?: Some<{ id: string; group: string; message: string }>
+  readonly request?: Some<{ id: string; method: string; url: string; userAgent: string }>
+  readonly response?: { readonly status: number } | undefined
+  readonly client?: Some<{
     /** As received: may be masked (`1.2.3.*`). */
-    readonly address?: string
+    address: string
     /** Only where the address is a whole IP address. */
-    readonly ip?: string
-    readonly asn?: number
-    readonly country?: string
-  }
-  readonly pop?: string
-  readonly match?: { readonly operator?: string; readonly value?: string }
+    ip: string
+    asn: number
+    country: string
+  }>
+  readonly pop?: string | undefined
+  readonly match?: Some<{ operator: string; value: string }>
   /** What no other member carries: unknown members of the entry, a timestamp that is no time, labels that are no object. */
-  readonly other?: JsonObject
+  readonly other?: JsonObject | undefined
   readonly labels: JsonObject
   /** Always an object; text that does not decode to an object is in its member `text`. */
   readonly log: JsonObject
@@ -58,7 +56,7 @@ export interface Event {
 /** Two events with the same id and time are the same event. */
 export interface Identity {
   readonly id: string
-  readonly time?: string
+  readonly time?: string | undefined
 }
 
 /** What a line in a file, or a dead letter, holds of its event: enough to rebuild the event. */

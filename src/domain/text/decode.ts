@@ -20,12 +20,17 @@ export function parsedJson(text: string): Json | undefined {
 export function exactJson(text: string): Json | undefined {
   const value = parsedJson(text)
   try {
-    return hasNumbers(value) && mayBeInexact.test(text) ? (JSON.parse(text, asReceived) as Json) : value
+    const numbers = numbersIn(value)
+    const isPlain = numbers === 0 || (numbers === 1 && plainFirst.test(text)) || !mayBeInexact.test(text)
+    return isPlain ? value : (JSON.parse(text, asReceived) as Json)
   } catch {
     // Thousands of levels, which end the recursion; numbers are rounded there.
     return value
   }
 }
+
+/** Nearly every log begins with its only number. */
+const plainFirst = /^\{"(?!timestamp")\w+":\d{1,15},/
 
 /** A number with 16 digits, a fraction or an exponent, or -0; now and then a part of a text that looks like one. */
 const mayBeInexact =
@@ -36,16 +41,20 @@ function asReceived(key: string, value: unknown, { source }: { readonly source?:
   return String(value) === source ? value : JSON.rawJSON(source)
 }
 
-/** Besides timestamps. */
-function hasNumbers(value: Json | undefined): boolean {
-  if (typeof value !== 'object' || value === null) return typeof value === 'number'
-  if (Array.isArray(value)) return value.some(hasNumbers)
+/** How many, besides timestamps. */
+function numbersIn(value: Json | undefined): number {
+  if (typeof value !== 'object' || value === null) return typeof value === 'number' ? 1 : 0
+  let numbers = 0
+  if (Array.isArray(value)) {
+    for (const item of value as readonly Json[]) if (typeof item !== 'string') numbers += numbersIn(item)
+    return numbers
+  }
   const members = value as JsonObject
   for (const key in members) {
     const held = members[key]
-    if (typeof held !== 'string' && hasNumbers(held) && !isPlainTime(key, held)) return true
+    if (typeof held !== 'string' && !isPlainTime(key, held)) numbers += numbersIn(held)
   }
-  return false
+  return numbers
 }
 
 function isPlainTime(key: string, value: unknown): boolean {

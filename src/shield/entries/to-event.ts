@@ -6,14 +6,12 @@ import { identitiesOf, identityOf, ownTextOf, withOwnId, type EntryIdentity } fr
 import type { Redactor } from '../redaction/redact.ts'
 import { fingerprintOf } from '../../domain/event/fingerprint.ts'
 
-type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
-
 const nothing: JsonObject = {}
 
 /**
  * Converts one entry to an event. Pure, never throws: an event of any entry keeps all of its content; what no field
- * carries is in `other`. The identity is
- * computed before redaction, so that a changed redaction never makes an old event look new.
+ * carries is in `other`. The identity is computed before redaction, so that a changed redaction never makes an old event
+ * look new. One literal: an object that grows by its members is copied several times.
  */
 export function toEvent(
   entry: Json,
@@ -21,30 +19,62 @@ export function toEvent(
   redactor: Redactor,
   identity: EntryIdentity = identityOf(entry),
 ): Event {
+  const { id, time, timeMs, fingerprint } = identity
   if (!isObject(entry)) {
-    const { id, fingerprint } = identity
     const kept = { text: textForm(redactor(nothing, entry).log) }
     return { id, fingerprint, zone, labels: nothing, log: kept, raw: () => kept }
   }
   const received = entry['log']
   const decoded = decodeLog(received)
-  const { rest, log } = redactor(entry, decoded)
-  const event: Mutable<Event> = {
-    id: identity.id,
-    fingerprint: identity.fingerprint,
+  const redacted = redactor(entry, decoded)
+  const { rest } = redacted
+  const labels = isObject(rest['labels']) ? rest['labels'] : nothing
+  const log = logObjectOf(redacted.log)
+  const status = textOf(labels['status'] ?? inOtherCase(labels, 'status'))
+  const isResponse = status !== undefined && /^[1-5]\d\d$/.test(status)
+  const header = headersOf(log)
+  const address = textOf(log['RemoteIp'] ?? inOtherCase(log, 'RemoteIp'))
+  const held = log['TriggerMatch'] ?? inOtherCase(log, 'TriggerMatch')
+  const trigger = isObject(held) ? held : nothing
+  return {
+    id,
+    fingerprint,
     zone,
-    labels: isObject(rest['labels']) ? rest['labels'] : nothing,
-    log: logObjectOf(log),
-    raw: () =>
-      log === decoded ? rest : { ...rest, log: typeof received === 'string' ? textForm(log) : log },
+    time,
+    timeMs,
+    action: isResponse ? undefined : status,
+    severity: textOf(labels['severity'] ?? inOtherCase(labels, 'severity'))?.toLowerCase(),
+    rule: someOf({
+      id: textOf(labels['ruleId'] ?? inOtherCase(labels, 'ruleId')),
+      group: textOf(labels['ruleGroup'] ?? inOtherCase(labels, 'ruleGroup')),
+      message: textOf(log['Message'] ?? inOtherCase(log, 'Message')),
+    }),
+    request: someOf({
+      id: header('cdn-requestid'),
+      method: textOf(labels['method'] ?? inOtherCase(labels, 'method')),
+      url: textOf(log['Url'] ?? inOtherCase(log, 'Url')),
+      userAgent: header('user-agent'),
+    }),
+    response: isResponse ? { status: Number(status) } : undefined,
+    client: someOf({
+      address,
+      ip: address === undefined ? undefined : wholeIp(address),
+      asn: asnOf(textOf(labels['asn'] ?? inOtherCase(labels, 'asn'))),
+      country: countryOf(textOf(labels['country'] ?? inOtherCase(labels, 'country'))),
+    }),
+    pop: textOf(labels['serverZone'] ?? inOtherCase(labels, 'serverZone')),
+    match: someOf({
+      operator: textOf(trigger['Key'] ?? inOtherCase(trigger, 'Key')),
+      value: textOf(trigger['Value'] ?? inOtherCase(trigger, 'Value')),
+    }),
+    other: otherOf(rest, time),
+    labels,
+    log,
+    raw() {
+      if (redacted.log === decoded) return rest
+      return { ...rest, log: typeof received === 'string' ? textForm(redacted.log) : redacted.log }
+    },
   }
-  const { time, timeMs } = identity
-  const other = otherOf(rest, identity)
-  if (other !== undefined) event.other = other
-  if (time !== undefined) event.time = time
-  if (timeMs !== undefined) event.timeMs = timeMs
-  addFields(event)
-  return event
 }
 
 function textForm(log: Json): string {
@@ -52,7 +82,7 @@ function textForm(log: Json): string {
 }
 
 /** The members of an entry that no field of its event carries; undefined if there are none. */
-function otherOf(entry: JsonObject, { time }: EntryIdentity): JsonObject | undefined {
+function otherOf(entry: JsonObject, time: string | undefined): JsonObject | undefined {
   let names: string[] | undefined
   for (const name in entry) if (!isCarried(name, entry[name]!, time)) (names ??= []).push(name)
   // Assigns none: `__proto__` may be one of the names.
@@ -66,49 +96,6 @@ function isCarried(name: string, value: Json, time: string | undefined): boolean
   return name === 'labels' && (value === null || isObject(value))
 }
 
-/** Reads them from labels and log. */
-function addFields(event: Mutable<Event>): void {
-  const { labels, log } = event
-  const status = textOf(labels['status'] ?? inOtherCase(labels, 'status'))
-  if (status !== undefined) {
-    if (/^[1-5]\d\d$/.test(status)) event.response = { status: Number(status) }
-    else event.action = status
-  }
-  const severity = textOf(labels['severity'] ?? inOtherCase(labels, 'severity'))
-  if (severity !== undefined) event.severity = severity.toLowerCase()
-  const pop = textOf(labels['serverZone'] ?? inOtherCase(labels, 'serverZone'))
-  if (pop !== undefined) event.pop = pop
-  const rule = present({
-    id: textOf(labels['ruleId'] ?? inOtherCase(labels, 'ruleId')),
-    group: textOf(labels['ruleGroup'] ?? inOtherCase(labels, 'ruleGroup')),
-    message: textOf(log['Message'] ?? inOtherCase(log, 'Message')),
-  })
-  if (rule !== undefined) event.rule = rule
-  const header = headersOf(log)
-  const request = present({
-    id: header('cdn-requestid'),
-    method: textOf(labels['method'] ?? inOtherCase(labels, 'method')),
-    url: textOf(log['Url'] ?? inOtherCase(log, 'Url')),
-    userAgent: header('user-agent'),
-  })
-  if (request !== undefined) event.request = request
-  const address = textOf(log['RemoteIp'] ?? inOtherCase(log, 'RemoteIp'))
-  const client = present({
-    address,
-    ip: address === undefined ? undefined : wholeIp(address),
-    asn: asnOf(textOf(labels['asn'] ?? inOtherCase(labels, 'asn'))),
-    country: countryOf(textOf(labels['country'] ?? inOtherCase(labels, 'country'))),
-  })
-  if (client !== undefined) event.client = client
-  const trigger = log['TriggerMatch'] ?? inOtherCase(log, 'TriggerMatch')
-  if (!isObject(trigger)) return
-  const match = present({
-    operator: textOf(trigger['Key'] ?? inOtherCase(trigger, 'Key')),
-    value: textOf(trigger['Value'] ?? inOtherCase(trigger, 'Value')),
-  })
-  if (match !== undefined) event.match = match
-}
-
 /** Of a member that is absent under its usual name: the one whose name differs in case only. */
 function inOtherCase(object: JsonObject, name: string): Json | undefined {
   const plain = name.toLowerCase()
@@ -116,17 +103,10 @@ function inOtherCase(object: JsonObject, name: string): Json | undefined {
   return undefined
 }
 
-/** The object without its absent members; undefined when nothing is left. */
-function present<T extends object>(members: T): { [Key in keyof T]?: NonNullable<T[Key]> } | undefined {
-  const kept: { [Key in keyof T]?: NonNullable<T[Key]> } = {}
-  let some = false
-  for (const key in members) {
-    const value = members[key]
-    if (value === undefined || value === null) continue
-    kept[key] = value
-    some = true
-  }
-  return some ? kept : undefined
+/** Undefined where all members are. */
+function someOf<T extends object>(members: T): T | undefined {
+  for (const key in members) if (members[key] !== undefined) return members
+  return undefined
 }
 
 /** A SIEM cannot look up a masked or unspecified address, nor one with a host's scope: such text is not an IP. */

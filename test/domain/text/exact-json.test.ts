@@ -73,6 +73,18 @@ describe('exact JSON', () => {
     },
   )
 
+  it.each([
+    '{"a":1,"b":1.0}',
+    '{"timestamp":1700000000000,"b":1.0}',
+    '{"a":"x","b":1.0}',
+    '{"a":{"b":1,"c":-0}}',
+    '{"a":1e2,"b":"{\\"a\\":1,"}',
+    '{"a":1234567890123456,"b":""}',
+    '{"a":12345678901234567890,"b":""}',
+  ])('looks at the numbers of %s one by one', (json) => {
+    expect(jsonText(exactJson(json))).toBe(json)
+  })
+
   it('has plain numbers where JavaScript writes them so', () => {
     expect(exactJson('{"a":[0,-7,0.1,9007199254740992,1e-7],"b":1.0}')).toMatchObject({
       a: [0, -7, 0.1, 9007199254740992, 1e-7],
