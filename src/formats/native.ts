@@ -1,7 +1,6 @@
 import type { Event, KeptEvent } from '../domain/event/event.ts'
 import { exactJson } from '../domain/text/decode.ts'
 import { isObject } from '../domain/text/json.ts'
-import { filled } from './describe-event.ts'
 import { identifyBy, identityIn, jsonLine, labelsAndLog, lineFormat, type Parts, readObject } from './line.ts'
 
 /**
@@ -29,12 +28,12 @@ function encode(event: Event, { labels, log, raw, set }: Parts): string {
     zone: { id: zone.id, name: zone.name || undefined },
     action: event.action,
     severity: event.severity,
-    rule: filled(event.rule),
-    client: filled(event.client),
+    rule: event.rule,
+    client: event.client,
     response: event.response,
     pop: event.pop,
-    match: filled(event.match),
-    request: filled(event.request),
+    match: event.match,
+    request: event.request,
     other: event.other,
     labels,
     log,
