@@ -104,9 +104,15 @@ export function createRedactor(redaction: Redaction): Redactor {
     body: body === 'drop',
   }
   const standFor = standIn(redaction)
-  /** Of the entry at hand: what was hidden, and the addresses of its clients. */
+  const mayHoldCopies: ReadonlySet<Place> = new Set<Place>([
+    ...(['plain', 'match', 'url', 'referer'] as const),
+    // Of the addresses of clients.
+    ...(addresses === 'keep' ? [] : (['text', 'message'] as const)),
+  ])
+  /** Of the entry at hand: what was hidden, the addresses of its clients, and the texts that may hold copies. */
   const copies = new Copies()
   const clients = new Set<string>()
+  let texts: string[] = []
 
   function replaceClient(address: string): string {
     clients.add(plainAddress(address))
@@ -120,13 +126,10 @@ export function createRedactor(redaction: Redaction): Redactor {
       copies.remember(text)
       return redacted
     }
-    const clean = hideNamed(text, place)
-    if (addresses === 'keep') return clean
-    if (ofClients.has(place)) return replaceAddresses(clean, replaceClient)
-    if (place !== 'address') return clean
-    // Masked by the API.
-    if (clean.endsWith('*')) clients.add(clean.trim())
-    return hideAddressField(clean, addresses, replaceClient)
+    const named = hideNamed(text, place)
+    const clean = addresses === 'keep' ? named : hideAddresses(named, place)
+    if (mayHoldCopies.has(place)) texts.push(clean)
+    return clean
   }
 
   function hideNamed(text: string, place: Place): string {
@@ -143,6 +146,14 @@ export function createRedactor(redaction: Redaction): Redactor {
       default:
         return text
     }
+  }
+
+  function hideAddresses(text: string, place: Place): string {
+    if (ofClients.has(place)) return replaceAddresses(text, replaceClient)
+    if (place !== 'address') return text
+    // Masked by the API.
+    if (text.endsWith('*')) clients.add(text.trim())
+    return hideAddressField(text, addresses, replaceClient)
   }
 
   function hideCopies(value: Json, place: Place): Json {
@@ -163,21 +174,39 @@ export function createRedactor(redaction: Redaction): Redactor {
     )
   }
 
+  /** Returns the same value when nothing in it changed. */
   function walk(value: Json, place: Place, visit: Visit, level = 0): Json {
-    if (value === null || value === '' || typeof value === 'boolean') return value
+    if (typeof value === 'string') return value === '' || place === 'fact' ? value : visit(value, place)
+    if (value === null || typeof value === 'boolean') return value
     if (place === 'secret' || place === 'body') return visit(value, place)
-    if (typeof value === 'string') return place === 'fact' ? value : visit(value, place)
     if (typeof value === 'number' || isExactNumber(value)) return value
     if (level === mostLevels) return visit(jsonText(value), 'plain')
-    // Addresses are gone from headers by then.
-    if (place === 'header' && visit === hideCopies && copies.isEmpty) return value
-    if (!isObject(value))
-      return mapItems(value, (item, index) =>
-        walk(item, isSecretPair(value, index) ? 'secret' : place, visit, level + 1),
-      )
+    return isObject(value) ? walkMembers(value, place, visit, level) : walkItems(value, place, visit, level)
+  }
+
+  /** `except`: the name of a member that stays. */
+  function walkMembers(members: JsonObject, place: Place, visit: Visit, level: number, except?: string) {
     // The keys of a pair are not names of headers.
-    const inside = place === 'header' && nameIn(value) !== undefined ? 'text' : place
-    return mapMembers(value, (key, held) => walk(held, placeIn(inside, key, value), visit, level + 1))
+    const inside = place === 'header' && nameIn(members) !== undefined ? 'text' : place
+    let copy: { [key: string]: Json } | undefined
+    // Objects parsed from JSON inherit no enumerable keys; `for…in` avoids allocating a list of keys.
+    for (const key in members) {
+      if (key === except) continue
+      const value = members[key]!
+      const clean = walk(value, placeIn(inside, key, members), visit, level + 1)
+      // A copy has every key as its own: `__proto__` may be one.
+      if (clean !== value) (copy ??= { ...members })[key] = clean
+    }
+    return copy ?? members
+  }
+
+  function walkItems(items: readonly Json[], place: Place, visit: Visit, level: number): readonly Json[] {
+    let copy: Json[] | undefined
+    for (let index = 0; index < items.length; index++) {
+      const clean = walk(items[index]!, isSecretPair(items, index) ? 'secret' : place, visit, level + 1)
+      if (clean !== items[index]) (copy ??= [...items])[index] = clean
+    }
+    return copy ?? items
   }
 
   /** Of a member of an object that is at some place. */
@@ -200,10 +229,8 @@ export function createRedactor(redaction: Redaction): Redactor {
 
   function pass(visit: Visit, rest: JsonObject, log: Json): ReturnType<Redactor> {
     return {
-      rest: mapMembers(rest, (key, value) =>
-        // The log comes decoded.
-        key === 'log' ? value : walk(value, placeIn('text', key, rest), visit),
-      ),
+      // The log comes decoded.
+      rest: walkMembers(rest, 'text', visit, -1, 'log'),
       log: walk(log, typeof log === 'string' ? 'plain' : 'text', visit),
     }
   }
@@ -211,8 +238,11 @@ export function createRedactor(redaction: Redaction): Redactor {
   return (rest, log) => {
     copies.clear()
     clients.clear()
+    texts = []
     const clean = pass(hideWhereItStands, rest, log)
-    return copies.isEmpty && clients.size === 0 ? clean : pass(hideCopies, clean.rest, clean.log)
+    const isNothingHidden = copies.isEmpty && clients.size === 0
+    const hasCopy = !isNothingHidden && texts.some((text) => hideClients(copies.hideIn(text)) !== text)
+    return hasCopy ? pass(hideCopies, clean.rest, clean.log) : clean
   }
 }
 
@@ -224,30 +254,4 @@ function nameIn(members: JsonObject): string | undefined {
     if (typeof name === 'string') return name
   }
   return undefined
-}
-
-/** Returns the same array when no item changed. */
-function mapItems(items: readonly Json[], map: (item: Json, index: number) => Json): readonly Json[] {
-  let copy: Json[] | undefined
-  for (let index = 0; index < items.length; index++) {
-    const item = items[index]!
-    const mapped = map(item, index)
-    if (mapped === item) continue
-    copy ??= [...items]
-    copy[index] = mapped
-  }
-  return copy ?? items
-}
-
-/** Returns the same object when no member changed. Assigns no member: `__proto__` may be one of the keys. */
-function mapMembers(members: JsonObject, map: (key: string, value: Json) => Json): JsonObject {
-  let changed: Map<string, Json> | undefined
-  // Objects parsed from JSON inherit no enumerable keys; `for…in` avoids allocating a list of keys.
-  for (const key in members) {
-    const value = members[key]!
-    const mapped = map(key, value)
-    if (mapped !== value) (changed ??= new Map()).set(key, mapped)
-  }
-  if (changed === undefined) return members
-  return Object.fromEntries(Object.entries(members).map(([key, value]) => [key, changed.get(key) ?? value]))
 }
