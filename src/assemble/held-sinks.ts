@@ -9,7 +9,7 @@ import { createFormat } from '../formats/registry.ts'
 import { keepLatest } from '../domain/promises.ts'
 import type { Store } from '../ports/store.ts'
 import { otherSinkOn } from '../sinks/file/stored-days.ts'
-import type { QuietRuntime } from './quiet-runtime.ts'
+import type { Runtime } from './runtime.ts'
 import { createPreset } from '../sinks/http/presets/registry.ts'
 import { addressOf, writesObjects } from '../sinks/stores.ts'
 
@@ -66,7 +66,7 @@ export class SinkHolds {
   #isSettled = false
   readonly #look: () => Promise<void>
 
-  constructor(config: Sinks, store: Store, { clock, telemetry }: Pick<QuietRuntime, 'clock' | 'telemetry'>) {
+  constructor(config: Sinks, store: Store, { clock, telemetry }: Pick<Runtime, 'clock' | 'telemetry'>) {
     const look = async () => {
       const before = this.#held
       const held = await heldSinks(config, store)

@@ -6,7 +6,7 @@ import { createPageBudget } from '../shield/client/page-budget.ts'
 import { createEventLogSource } from '../shield/event-logs.ts'
 import { sharePages } from '../shield/shared-pages.ts'
 import { createRedactor } from '../shield/redaction/redact.ts'
-import type { QuietRuntime } from './quiet-runtime.ts'
+import type { Runtime } from './runtime.ts'
 import { version } from './version.ts'
 import { messageOf } from '../domain/failure.ts'
 import { explainingZones, listZones } from '../discovery/list-zones.ts'
@@ -21,7 +21,7 @@ export type LimitsOf = (account: string, maxRequestsPerSecond: number | null) =>
 const mostKeptBytes = 33_554_432
 
 /** The API clients of all configured accounts. */
-export function createReading(config: Config, { clock, telemetry }: QuietRuntime, limitsOf?: LimitsOf) {
+export function createReading(config: Config, { clock, telemetry }: Runtime, limitsOf?: LimitsOf) {
   const { api, workers } = config
   const budget = createPageBudget(api.maxBytesInFlight)
   const { maxRequestsPerSecond } = api
@@ -63,7 +63,7 @@ export function createReading(config: Config, { clock, telemetry }: QuietRuntime
 }
 
 /** For commands that look at events: the failure for a zone that the API does not know names the one that may be meant. */
-export function readDepsOf({ reading, runtime }: { reading: Reading; runtime: QuietRuntime }): ReadDeps {
+export function readDepsOf({ reading, runtime }: { reading: Reading; runtime: Runtime }): ReadDeps {
   return { ...runtime, source: explainingZones(reading.source, listZones(reading.clientOf)) }
 }
 

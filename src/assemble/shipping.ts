@@ -18,7 +18,7 @@ import { wantsOf } from '../sinks/wants.ts'
 import { closeTogether, type Reading } from './reading.ts'
 import type { HeldSinks } from './held-sinks.ts'
 import { policyOf } from '../config/policy.ts'
-import type { QuietRuntime } from './quiet-runtime.ts'
+import type { Runtime } from './runtime.ts'
 import { version } from './version.ts'
 
 /** The parts that depend on the configuration: what is read, and where it goes. A reload creates them again. */
@@ -42,7 +42,7 @@ export interface ShippingOver {
 
 export function createShipping(
   config: Config,
-  runtime: QuietRuntime,
+  runtime: Runtime,
   {
     store,
     holder,
@@ -98,7 +98,7 @@ export function createShipping(
   }
 }
 
-export function openSink(config: SinkConfig, runtime: QuietRuntime, format = createFormat(config)): AnySink {
+export function openSink(config: SinkConfig, runtime: Runtime, format = createFormat(config)): AnySink {
   const sink = createSink(config, { ...runtime, format, version, output: process.stdout })
   const wants = wantsOf(config)
   return wants === undefined ? sink : { ...sink, wants }

@@ -3,7 +3,7 @@ import { listZones, type AccountZones } from '../discovery/list-zones.ts'
 import { discoveringIn, withZones } from '../discovery/with-zones.ts'
 import type { Store } from '../ports/store.ts'
 import { withHeartbeat } from '../pump/session.ts'
-import { createHolder, createQuietRuntime, type QuietRuntime } from './quiet-runtime.ts'
+import { createHolder, createRuntime, type Runtime } from './runtime.ts'
 import { createReading, type LimitsOf, type Reading } from './reading.ts'
 import type { Shipping, ShippingOver } from './shipping.ts'
 import { fleetState, openEmptyStore, openExistingStore, openStore } from './state.ts'
@@ -19,12 +19,12 @@ interface Needs {
   readonly zones?: 'stored' | 'known' | 'listed'
   /** Requests count against the budgets that the processes of a fleet share. */
   readonly sharesBudgets?: boolean
-  readonly runtime?: QuietRuntime
+  readonly runtime?: Runtime
 }
 
 /** The parts that one command works with, each opened when it is asked for, and closed in reverse order at the end. */
 export class Work implements AsyncDisposable {
-  readonly runtime: QuietRuntime
+  readonly runtime: Runtime
   /** Who takes streams, where this command pumps or changes them. */
   readonly holder = createHolder(false)
   /** With the zones that were needed. */
@@ -37,7 +37,7 @@ export class Work implements AsyncDisposable {
   #limitsOf: LimitsOf | undefined
   #reading: Reading | undefined
 
-  constructor(config: Config, runtime: QuietRuntime) {
+  constructor(config: Config, runtime: Runtime) {
     this.config = config
     this.runtime = runtime
   }
@@ -114,7 +114,7 @@ function zonesOr(listed: AccountZones) {
 /** Opens what a command needs; `await using` closes it. Throws Failure; what is open by then is closed. */
 export async function openWork(
   config: Config,
-  { store, zones, sharesBudgets = false, runtime = createQuietRuntime() }: Needs,
+  { store, zones, sharesBudgets = false, runtime = createRuntime() }: Needs,
   signal: AbortSignal,
 ): Promise<Work> {
   await using parts = new AsyncDisposableStack()

@@ -9,10 +9,10 @@ import { keepSystemdInformed, type SystemdEnvironment } from '../notify/systemd.
 import { healthOf, type HealthState } from '../server/routes.ts'
 import { startServer, type Server } from '../server/server.ts'
 import { createLagHistory } from '../status/lag-history.ts'
-import { openBackend, type Backend, type Role } from './backend.ts'
+import { openBackend, type Backend, type Role } from './open-backend.ts'
 import { discoveringIn } from '../discovery/with-zones.ts'
 import { createZoneDirectory, type MissingZones, type ZoneDirectory } from '../discovery/zone-directory.ts'
-import { knownOf, type Runtime } from '../assemble/runtime.ts'
+import { knownOf, type LoggedRuntime } from '../assemble/logged-runtime.ts'
 import { stateName } from '../assemble/state.ts'
 import { version } from '../assemble/version.ts'
 import { createEngine, type Engine } from './engine.ts'
@@ -21,7 +21,7 @@ import { createReading } from '../assemble/reading.ts'
 import { measureSpace } from '../upkeep/sink-space.ts'
 
 interface DaemonOptions {
-  readonly runtime: Runtime
+  readonly runtime: LoggedRuntime
   readonly serve: boolean
   readonly role: Role
   readonly sinkGone: (failure: Failure) => void
@@ -32,7 +32,7 @@ interface DaemonOptions {
 /** The running system of one configuration: the store, the engine that ships, the HTTP server. */
 export class Daemon {
   readonly #options: DaemonOptions
-  readonly #runtime: Runtime
+  readonly #runtime: LoggedRuntime
   readonly #warnings: readonly string[]
   #config: Config
   #backend: Backend | undefined

@@ -18,15 +18,15 @@ import { createStatusViews } from '../status/views.ts'
 import type { Schedule } from '../ports/process.ts'
 import { drain, type GivenUp } from '../schedule/local/drain.ts'
 import { createTickTracing } from '../telemetry/tracing.ts'
-import { keepNotified } from '../upkeep/notice-loop.ts'
+import { keepNotified } from '../upkeep/notices.ts'
 import { createMessenger } from '../notify/post.ts'
-import { keepFigures } from '../upkeep/figures-loop.ts'
+import { keepFigures } from '../upkeep/figures.ts'
 import { readFigures } from '../shield/figures.ts'
-import type { Backend } from './backend.ts'
-import { deadLetterReader } from '../assemble/kept-events.ts'
+import type { Backend } from './open-backend.ts'
+import { deadLetterReader } from '../assemble/dead-letter-events.ts'
 import { watchDisks } from '../upkeep/sink-space.ts'
 import { SinkHolds } from '../assemble/held-sinks.ts'
-import type { Runtime } from '../assemble/runtime.ts'
+import type { LoggedRuntime } from '../assemble/logged-runtime.ts'
 import { isRetired } from '../discovery/with-zones.ts'
 import type { ZoneDirectory } from '../discovery/zone-directory.ts'
 import { workersOn } from '../assemble/state.ts'
@@ -37,7 +37,7 @@ import { createShipping } from '../assemble/shipping.ts'
 export type Engine = ReturnType<typeof createEngine>
 
 interface EngineOptions {
-  readonly runtime: Runtime
+  readonly runtime: LoggedRuntime
   readonly backend: Backend
   /** Where accounts discover their zones, these change while the engine runs. */
   readonly directory: Pick<ZoneDirectory, 'fill' | 'read'>

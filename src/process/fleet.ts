@@ -7,10 +7,10 @@ import type { Holder, Store } from '../ports/store.ts'
 import { connectLimits } from '../redis/account-limits.ts'
 import { onConnected } from '../redis/connection.ts'
 import { startBullmqSchedule } from '../schedule/bullmq/schedule.ts'
-import { createHolder, type QuietRuntime } from '../assemble/quiet-runtime.ts'
-import type { Runtime } from '../assemble/runtime.ts'
+import { createHolder, type Runtime } from '../assemble/runtime.ts'
+import type { LoggedRuntime } from '../assemble/logged-runtime.ts'
 import { openStore } from '../assemble/state.ts'
-import type { Backend, Role } from './backend.ts'
+import type { Backend, Role } from './open-backend.ts'
 
 /** Interval of ticks as a share of the poll interval. A plan of many zones takes longer by itself. */
 const tickShareMs = 1_000 / 30
@@ -24,7 +24,7 @@ export async function openFleet(
   config: Config,
   state: RedisStateConfig,
   role: Role,
-  runtime: Runtime,
+  runtime: LoggedRuntime,
 ): Promise<Backend> {
   const { clock, telemetry } = runtime
   await using parts = new AsyncDisposableStack()
@@ -87,7 +87,7 @@ export function createHeartbeat(
   store: Pick<Store, 'ledger' | 'processes'>,
   holder: Holder,
   role: Role,
-  { clock, apiClock }: Pick<QuietRuntime, 'clock' | 'apiClock'>,
+  { clock, apiClock }: Pick<Runtime, 'clock' | 'apiClock'>,
 ) {
   const startedAtMs = clock.now()
   return async (accounts: readonly string[]): Promise<void> => {

@@ -1,4 +1,4 @@
-import { type PartsConfig, hasParts } from '../assemble/parts.ts'
+import { type PartsConfig, hasParts } from '../assemble/sink-files.ts'
 import { dirname, resolve } from 'node:path'
 import { servedBy } from '../formats/registry.ts'
 import { InvalidArgumentError } from 'commander'

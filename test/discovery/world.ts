@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { createReading } from '../../src/assemble/reading.ts'
 import { listZones } from '../../src/discovery/list-zones.ts'
-import { createRuntime } from '../../src/assemble/runtime.ts'
+import { createLoggedRuntime } from '../../src/assemble/logged-runtime.ts'
 import { systemClock } from '../../src/clock.ts'
 import { createZoneDirectory } from '../../src/discovery/zone-directory.ts'
 import { dayOf } from '../../src/domain/day.ts'
@@ -34,7 +34,7 @@ export async function world({ options = {}, zones = 'all', accounts }: Given = {
     steady: () => systemClock.steady() + shiftMs,
   }
   const told: InternalEvent[] = []
-  const runtime = createRuntime(config, { clock, watch: (internalEvent) => told.push(internalEvent) })
+  const runtime = createLoggedRuntime(config, { clock, watch: (internalEvent) => told.push(internalEvent) })
   const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1 })
   const directory = (schedules = true) =>
     createZoneDirectory({

@@ -9,9 +9,9 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import { createEngine, type Engine } from '../../src/process/engine.ts'
-import { openBackend } from '../../src/process/backend.ts'
+import { openBackend } from '../../src/process/open-backend.ts'
 import { Daemon } from '../../src/process/daemon.ts'
-import { createRuntime, type Runtime } from '../../src/assemble/runtime.ts'
+import { createLoggedRuntime, type LoggedRuntime } from '../../src/assemble/logged-runtime.ts'
 import { openWork } from '../../src/assemble/work.ts'
 import { addBackfill, planIn, runInPlace } from '../../src/tasks/backfill/backfill.ts'
 import { changeDeadLetters } from '../../src/tasks/dead-letters/replay.ts'
@@ -47,7 +47,7 @@ const clock = createShiftedClock({
   rate: Number(rate),
   ...(origin !== undefined && { originMs: Number(origin) }),
 })
-const runtime = createRuntime(loaded.config, { clock })
+const runtime = createLoggedRuntime(loaded.config, { clock })
 const passCounted = passingOf(values)
 let isCounting = !values.rounds
 const pass: Passing = (...passed) => {
@@ -74,7 +74,7 @@ function ship(): Promise<number> {
   return values.once || values.rounds ? shipRounds(loaded, runtime) : shipOn(loaded, runtime)
 }
 
-async function shipRounds({ config }: Loaded, runtime: Runtime): Promise<number> {
+async function shipRounds({ config }: Loaded, runtime: LoggedRuntime): Promise<number> {
   const { signal } = stop
   // On a fast clock the time for a connection is short, and on a busy machine the first try may miss it.
   const backend = await openBackend(config, 'all', runtime, signal, async () => undefined)
@@ -151,7 +151,7 @@ async function backfill({ config }: Loaded, range: string): Promise<number> {
   return givenUp?.length === 0 ? 0 : 1
 }
 
-async function shipOn(loaded: Loaded, runtime: Runtime): Promise<number> {
+async function shipOn(loaded: Loaded, runtime: LoggedRuntime): Promise<number> {
   const daemon = new Daemon(loaded, {
     runtime,
     serve: loaded.config.server.configured,

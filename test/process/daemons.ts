@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import type { Role } from '../../src/process/backend.ts'
+import type { Role } from '../../src/process/open-backend.ts'
 import { Daemon } from '../../src/process/daemon.ts'
-import { createRuntime } from '../../src/assemble/runtime.ts'
+import { createLoggedRuntime } from '../../src/assemble/logged-runtime.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { load } from '../config/loading.ts'
@@ -36,7 +36,7 @@ export function daemonWith(
     return load({ yaml: JSON.stringify(all), cwd: folder })
   }
   const loaded = loadedWith()
-  const runtime = createRuntime(loaded.config, { watch: (internalEvent) => told.push(internalEvent) })
+  const runtime = createLoggedRuntime(loaded.config, { watch: (internalEvent) => told.push(internalEvent) })
   const daemon = new Daemon(loaded, { runtime, serve, role, sinkGone: () => undefined })
   onTestFinished(() => daemon.stop())
   return { daemon, loaded, loadedWith, runtime, events, told, names: () => told.map(({ name }) => name) }

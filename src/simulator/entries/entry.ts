@@ -164,7 +164,7 @@ const ruleSamples: readonly string[] = [
   "942100|SQLI|SQL Injection via libinjection|DETECTSQLI|/p?id=1'%20or%201=1|s&1c",
   '942190|SQLI|MSSQL code execution attempt|RX|/p?id=1;exec|exec xp_cmdshell',
   '943120|SESSION-FIXATION|SessionID Parameter, No Referer|RX|/login?PHPSESSID=1|phpsessid',
-  '944100|JAVA|Suspicious Java class detected|RX|/x?n=java.lang.Runtime|java.lang.Runtime',
+  '944100|JAVA|Suspicious Java class detected|RX|/x?n=java.lang.LoggedRuntime|java.lang.LoggedRuntime',
   '913100|SCANNER-DETECTION|Security scanner User-Agent|PMF|/|nuclei',
   '920440|PROTOCOL-ENFORCEMENT|URL file extension restricted|RX|/db.sql|.sql',
   '921110|PROTOCOL-ATTACK|HTTP Request Smuggling Attack|RX|/|GET / HTTP/1.1',

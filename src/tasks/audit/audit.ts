@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { heldSinks } from '../../assemble/held-sinks.ts'
-import { hasParts, openParts } from '../../assemble/parts.ts'
+import { hasParts, openParts } from '../../assemble/sink-files.ts'
 import { stateName, workersOn } from '../../assemble/state.ts'
 import { version } from '../../assemble/version.ts'
 import { openWork, type Work } from '../../assemble/work.ts'

@@ -8,14 +8,14 @@ import { unseeDay } from '../../days/unsee.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
 import { backfillStatuses } from '../../status/fleet.ts'
 import { refuseHeld, heldSinks, rememberSinks } from '../../assemble/held-sinks.ts'
-import { createHolder } from '../../assemble/quiet-runtime.ts'
+import { createHolder } from '../../assemble/runtime.ts'
 import { createLock, workersOn } from '../../assemble/state.ts'
 import { openWork, type Work } from '../../assemble/work.ts'
 import type { Day } from '../../domain/day.ts'
 import type { Zone } from '../../domain/stream.ts'
 import { shipArchive, type ArchiveDeps } from './ship-archived.ts'
 import { createRedactor } from '../../shield/redaction/redact.ts'
-import { openParts, piecesOf, type PartsConfig } from '../../assemble/parts.ts'
+import { openParts, piecesOf, type PartsConfig } from '../../assemble/sink-files.ts'
 
 /** Determines which days can be read; asks the API where not sure. Throws `cancelled`, and for a held sink. */
 export async function planIn(

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { addBackfill, lookAt, planIn, runInPlace, shippingProcess } from './backfill.ts'
-import { hasParts } from '../../assemble/parts.ts'
+import { hasParts } from '../../assemble/sink-files.ts'
 import { openWork, withKnownZones, type Work } from '../../assemble/work.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema.ts'
@@ -252,11 +252,14 @@ async function isServedHere(shown: Shown, id: string): Promise<boolean> {
   // It ends with the work, and its error is handled there.
   following.catch(() => undefined)
   try {
-    const { createRuntime } = await import('../../assemble/runtime.ts')
+    const { createLoggedRuntime } = await import('../../assemble/logged-runtime.ts')
     const { config } = work
     const { level } = config.log
     const logLevel = level === 'info' ? 'warn' : level
-    const runtime = createRuntime(config, { logLevel, ...(view.log !== undefined && { log: view.log }) })
+    const runtime = createLoggedRuntime(config, {
+      logLevel,
+      ...(view.log !== undefined && { log: view.log }),
+    })
     await using here = await openWork(config, { store: 'created', runtime }, io.signal)
     return (await runInPlace(here, id, io.signal)) !== undefined
   } finally {

@@ -1,5 +1,5 @@
 import { backfillFromArchive, type ArchiveRequest } from './backfill.ts'
-import { type PartsConfig } from '../../assemble/parts.ts'
+import { type PartsConfig } from '../../assemble/sink-files.ts'
 import { printable, counted, sumOf } from '../../domain/text/terminal-text.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config, SinkConfig } from '../../config/schema.ts'

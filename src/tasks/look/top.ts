@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { piecesOf } from '../../assemble/parts.ts'
-import { openParts, type PartsConfig } from '../../assemble/parts.ts'
+import { piecesOf } from '../../assemble/sink-files.ts'
+import { openParts, type PartsConfig } from '../../assemble/sink-files.ts'
 import { readDepsOf } from '../../assemble/reading.ts'
 import { openWork, type Work } from '../../assemble/work.ts'
 import { dayOf, daysFrom, firstReadable, type Day } from '../../domain/day.ts'

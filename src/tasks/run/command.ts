@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Option, type Command } from 'commander'
-import { createRuntime } from '../../assemble/runtime.ts'
-import type { Role } from '../../process/backend.ts'
+import { createLoggedRuntime } from '../../assemble/logged-runtime.ts'
+import type { Role } from '../../process/open-backend.ts'
 import { Daemon } from '../../process/daemon.ts'
 import { fleetState } from '../../assemble/state.ts'
 import { printable, counted, firstOf, sumOf } from '../../domain/text/terminal-text.ts'
@@ -62,7 +62,7 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
   // A run that ends by itself and draws a table logs warnings and errors only.
   const isQuiet = log !== undefined && options.once && config.log.level === 'info'
   let lost = 0
-  const runtime = createRuntime(config, {
+  const runtime = createLoggedRuntime(config, {
     watch(internalEvent) {
       if (internalEvent.name === 'EventsLost') lost += internalEvent.count
       progress?.watch(internalEvent)

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { hasPlace, heldSinks, places, rememberSinks, type HeldSinks } from '../../assemble/held-sinks.ts'
-import { createHolder } from '../../assemble/quiet-runtime.ts'
-import { createRuntime } from '../../assemble/runtime.ts'
+import { createHolder } from '../../assemble/runtime.ts'
+import { createLoggedRuntime } from '../../assemble/logged-runtime.ts'
 import { openSink } from '../../assemble/shipping.ts'
 import { createLock, stateName } from '../../assemble/state.ts'
 import { openWork } from '../../assemble/work.ts'
@@ -55,7 +55,7 @@ export function register({ command: state, io, exit, load }: Registration): void
 
 /** Moves the store's records of a sink to another name, while no `run` works on it. Throws Failure and UsageError. */
 async function renameInStore(config: Config, from: string, to: string, signal: AbortSignal): Promise<number> {
-  const runtime = createRuntime(config, { logLevel: 'warn' })
+  const runtime = createLoggedRuntime(config, { logLevel: 'warn' })
   await using work = await openWork(config, { store: 'existing', runtime }, signal)
   const { store, hasStore } = work
   if (!hasStore)

@@ -3,7 +3,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import { open, type FileHandle } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createRuntime } from '../../../src/assemble/runtime.ts'
+import { createLoggedRuntime } from '../../../src/assemble/logged-runtime.ts'
 import { Daemon } from '../../../src/process/daemon.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { createShiftedClock } from '../../entry/shifted-clock.ts'
@@ -40,7 +40,7 @@ const settings = {
   sinks,
 }
 const loaded = loadConfig({ draft: settings, env: {}, cwd: folder })
-const runtime = createRuntime(loaded.config, { clock: createShiftedClock({ offsetMs }) })
+const runtime = createLoggedRuntime(loaded.config, { clock: createShiftedClock({ offsetMs }) })
 const signal = new AbortController().signal
 const daemon = new Daemon(loaded, { runtime, serve: false, role: 'all', sinkGone: () => undefined })
 await daemon.open(signal)

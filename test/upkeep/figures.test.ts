@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
-import { keepFigures, type FiguresDeps } from '../../src/upkeep/figures-loop.ts'
+import { keepFigures, type FiguresDeps } from '../../src/upkeep/figures.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { keepInternalEvents } from '../sinks/internal-events.ts'
 

@@ -5,9 +5,9 @@ import type { Schedule, ScheduleLock } from '../ports/process.ts'
 import type { Holder, Store } from '../ports/store.ts'
 import { startLocalSchedule } from '../schedule/local/schedule.ts'
 import type { ScheduleDeps } from '../schedule/pumping.ts'
-import { createHolder } from '../assemble/quiet-runtime.ts'
+import { createHolder } from '../assemble/runtime.ts'
 import type { LimitsOf } from '../assemble/reading.ts'
-import type { Runtime } from '../assemble/runtime.ts'
+import type { LoggedRuntime } from '../assemble/logged-runtime.ts'
 import { createLock, fleetState, openStore } from '../assemble/state.ts'
 
 export type Role = 'all' | 'scheduler' | 'worker'
@@ -38,7 +38,7 @@ const askAgainMs = 2_000
 export async function openBackend(
   config: Config,
   role: Role,
-  runtime: Runtime,
+  runtime: LoggedRuntime,
   signal: AbortSignal,
   waits?: (failure: Failure) => Promise<void>,
 ): Promise<Backend> {
@@ -65,7 +65,7 @@ const lockWaitMs = 10_000
  * One process on one SQLite database, guarded by a lock that the kernel releases with the process. Throws Failure, `held`
  * while another process has the lock.
  */
-async function openEmbedded(config: Config, { clock }: Runtime, signal: AbortSignal): Promise<Backend> {
+async function openEmbedded(config: Config, { clock }: LoggedRuntime, signal: AbortSignal): Promise<Backend> {
   await using parts = new AsyncDisposableStack()
   const store = parts.adopt(await openStore(config, clock), (each) => each.close())
   const lock = parts.adopt(createLock(config, store, clock), (each) => each.release())

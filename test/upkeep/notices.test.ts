@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
 import type { Notice, NoticedProblem } from '../../src/domain/notices.ts'
-import { keepNotified } from '../../src/upkeep/notice-loop.ts'
+import { keepNotified } from '../../src/upkeep/notices.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { openMemoryStore } from '../setup/stores.ts'
 import { keepInternalEvents } from '../sinks/internal-events.ts'

@@ -13,7 +13,7 @@ import { readArchive, readCommitted } from '../sinks/file/parts.ts'
 import { compareParts } from '../sinks/file/reconcile.ts'
 import { compareObjects, isCommitted, readObjects, type ObjectInStore } from '../sinks/objects/read.ts'
 import { openStore, type StoreConfig, writesObjects } from '../sinks/stores.ts'
-import type { QuietRuntime } from './quiet-runtime.ts'
+import type { Runtime } from './runtime.ts'
 import { version } from './version.ts'
 
 /** Kinds of sinks that keep lines which can be read again. */
@@ -29,7 +29,7 @@ export interface Parts extends AsyncDisposable, Omit<SinkFiles, 'identify'> {
   all(place: Pick<Stream, 'zone' | 'day'>): Pieces
 }
 
-export function openParts(sink: PartsConfig, runtime: QuietRuntime, signal: AbortSignal): Parts {
+export function openParts(sink: PartsConfig, runtime: Runtime, signal: AbortSignal): Parts {
   if (sink.type === 'file') {
     const { path } = sink
     return {
