@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto'
+import type { Holder, WorkerStatus, Store } from '../ports/store.ts'
 import { existsSync } from 'node:fs'
 import type { Config } from '../config/schema.ts'
 import type { RedisStateConfig } from '../config/state.ts'
 import { isFailure } from '../domain/failure.ts'
 import { nameOf } from '../domain/redis-servers.ts'
-import type { WorkerStatus, Store } from '../ports/store.ts'
 import type { Clock, ScheduleLock, Telemetry } from '../ports/process.ts'
 import { openLedger } from '../state/ledger/store.ts'
 import { probeStateFile } from '../state/sqlite/state-file.ts'
@@ -91,4 +92,9 @@ async function workersIn({ processes }: Store): Promise<WorkerStatus[]> {
     const name = `process ${pid} on ${host} since ${startedAt}, seen ${seenSeconds} s ago`
     return { role, name, pid, host, startedAt }
   })
+}
+
+/** Identity of a process that pumps: random, never reused. */
+export function createHolder(schedule: boolean): Holder {
+  return { id: randomUUID(), schedule }
 }

@@ -3,10 +3,10 @@ import { listZones, type AccountZones } from '../discovery/list-zones.ts'
 import { discoveringIn, withZones } from '../discovery/with-zones.ts'
 import type { Store } from '../ports/store.ts'
 import { withHeartbeat } from '../pump/session.ts'
-import { createHolder, createRuntime, type Runtime } from './runtime.ts'
+import { createRuntime, type Runtime } from './runtime.ts'
+import { createHolder, fleetState, openEmptyStore, openExistingStore, openStore } from './state.ts'
 import { createReading, type LimitsOf, type Reading } from './reading.ts'
 import type { Shipping, ShippingOver } from './shipping.ts'
-import { fleetState, openEmptyStore, openExistingStore, openStore } from './state.ts'
 
 /** What a command needs to be open, besides what it asks a `Work` for. */
 interface Needs {

@@ -18,6 +18,9 @@ export interface Clock {
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
+/** The part of the work of a fleet that a process does: `scheduler` plans, `worker` pumps. */
+export type Role = 'all' | 'scheduler' | 'worker'
+
 /** Guards the schedule of an embedded store: one `run` per store. The end of its process releases it. */
 export interface ScheduleLock {
   /** Names the other live process that has it; undefined where this one has it now. */

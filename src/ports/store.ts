@@ -1,3 +1,4 @@
+import type { Role } from './process.ts'
 import type { AuditRecord } from '../domain/audit-report.ts'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { DeadLetter, DeadLetterCount, DeliveredObject } from '../domain/event/delivery.ts'
@@ -181,7 +182,7 @@ export interface Processes {
 
 /** A process that ships, as it is told to people. */
 export interface WorkerStatus {
-  readonly role: 'all' | 'scheduler' | 'worker'
+  readonly role: Role
   /** For people: process, host and since when. */
   readonly name: string
   readonly pid?: number
@@ -190,7 +191,7 @@ export interface WorkerStatus {
 }
 
 export interface ProcessFacts {
-  readonly role: WorkerStatus['role']
+  readonly role: Role
   readonly host: string
   readonly pid: number
   readonly startedAtMs: number

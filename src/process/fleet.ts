@@ -7,10 +7,11 @@ import type { Holder, Store } from '../ports/store.ts'
 import { connectLimits } from '../redis/account-limits.ts'
 import { onConnected } from '../redis/connection.ts'
 import { startBullmqSchedule } from '../schedule/bullmq/schedule.ts'
-import { createHolder, type Runtime } from '../assemble/runtime.ts'
+import type { Runtime } from '../assemble/runtime.ts'
+import { createHolder, openStore } from '../assemble/state.ts'
 import type { LoggedRuntime } from '../assemble/logged-runtime.ts'
-import { openStore } from '../assemble/state.ts'
-import type { Backend, Role } from './open-backend.ts'
+import type { Backend } from './backend.ts'
+import type { Role } from '../ports/process.ts'
 
 /** Interval of ticks as a share of the poll interval. A plan of many zones takes longer by itself. */
 const tickShareMs = 1_000 / 30

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import type { Role } from '../../src/process/open-backend.ts'
+import type { Role } from '../../src/ports/process.ts'
 import { Daemon } from '../../src/process/daemon.ts'
 import { createLoggedRuntime } from '../../src/assemble/logged-runtime.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'

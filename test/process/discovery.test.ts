@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Role } from '../../src/process/open-backend.ts'
+import type { Role } from '../../src/ports/process.ts'
 import { dayOf } from '../../src/domain/day.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import type { Status } from '../../src/status/fleet.ts'

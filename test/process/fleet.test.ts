@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { createHeartbeat } from '../../src/process/fleet.ts'
-import type { Role } from '../../src/process/open-backend.ts'
+import type { Role } from '../../src/ports/process.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
 import { probeAt } from '../e2e/metrics.ts'
 import { redisServerAvailable, startRedis } from '../setup/redis.ts'

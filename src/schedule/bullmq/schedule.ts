@@ -1,3 +1,4 @@
+import type { Role, Schedule, TraceCarrier } from '../../ports/process.ts'
 import type { Job } from 'bullmq'
 import { cancelled, Failure } from '../../domain/failure.ts'
 import { troubleOf, type PlannedStream } from '../../domain/plan/plan.ts'
@@ -5,7 +6,6 @@ import { repeat, within } from '../../domain/promises.ts'
 import { nameOf, type RedisServers } from '../../domain/redis-servers.ts'
 import { retryWhileHeld } from '../../domain/retry.ts'
 import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
-import type { Schedule, TraceCarrier } from '../../ports/process.ts'
 import { connectRedis } from '../../redis/connection.ts'
 import { redisFailureIn } from '../../redis/redis-failure.ts'
 import { createRests, housekeepMs, oftenMs, restAfterMs, sharesOf, type ScheduleDeps } from '../pumping.ts'
@@ -14,7 +14,7 @@ import { addJobs, openQueues, streamOfJob, type Queues } from './queues.ts'
 
 export interface BullmqScheduleOptions {
   readonly connection: RedisServers
-  readonly role: 'all' | 'scheduler' | 'worker'
+  readonly role: Role
   /** All sinks of the configuration; each has its own queues. */
   readonly sinks: readonly string[]
   readonly tickMs: number
