@@ -2,7 +2,7 @@ import type { Config } from '../config/schema.ts'
 import type { AccountGate, SharedLimits } from '../ports/process.ts'
 import { createGate } from '../shield/client/account-gate.ts'
 import { ShieldClient } from '../shield/client/client.ts'
-import { createPageBudget } from '../shield/client/page-budget.ts'
+import { PageBudget } from '../shield/client/page-budget.ts'
 import { createEventLogSource } from '../shield/event-logs.ts'
 import { sharePages } from '../shield/shared-pages.ts'
 import { createRedactor } from '../shield/redaction/redact.ts'
@@ -23,7 +23,7 @@ const mostKeptBytes = 33_554_432
 /** The API clients of all configured accounts. */
 export function createReading(config: Config, { clock, telemetry }: Runtime, limitsOf?: LimitsOf) {
   const { api, workers } = config
-  const budget = createPageBudget(api.maxBytesInFlight)
+  const budget = new PageBudget(api.maxBytesInFlight)
   const { maxRequestsPerSecond } = api
   const accounts = new Map(
     config.accounts.map((account) => {

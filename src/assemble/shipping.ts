@@ -5,7 +5,7 @@ import type { PlannedStream } from '../domain/plan/plan.ts'
 import type { Zone } from '../domain/stream.ts'
 import { createFormat, encodeOnce, keyOfLines } from '../formats/registry.ts'
 import { whileRequested } from '../plan/backfill-progress.ts'
-import { createPlanner, type PlanSettings } from '../plan/planner.ts'
+import { Planner, type PlanSettings } from '../plan/planner.ts'
 import type { Holder, Store } from '../ports/store.ts'
 import type { AnySink } from '../ports/delivery.ts'
 import { pumpStream } from '../pump/pump-stream.ts'
@@ -76,7 +76,7 @@ export function createShipping(
     /** Its zones may change while it runs. */
     settings,
     reading,
-    planner: createPlanner({ ...runtime, store, turn: setImmediate, settings }),
+    planner: new Planner({ ...runtime, store, turn: setImmediate, settings }),
     sinks,
     deps,
     /**

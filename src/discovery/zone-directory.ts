@@ -40,66 +40,69 @@ const soonMs = 5_000
 /** A process learns within this time what another one has listed, and lists again after a failure. */
 const againMs = 30_000
 
-export type ZoneDirectory = ReturnType<typeof createZoneDirectory>
-
 /**
  * The zones that a process ships: those of its configuration and, where an account discovers its zones, those of its
  * list in the store. Processes that schedule write these lists, every process reads them: what is shipped never depends
  * on which process asked the API last, nor on whether it answers.
  */
-export function createZoneDirectory(deps: DirectoryDeps) {
-  const { store, clock, apiClock, telemetry } = deps
-  let lists: ReadonlyMap<string, ZoneList> = new Map()
-  let text = ''
+export class ZoneDirectory {
+  readonly #deps: DirectoryDeps
+  #lists: ReadonlyMap<string, ZoneList> = new Map()
+  #text = ''
   /** Accounts whose latest listing failed. */
-  const failures = new Map<string, Failure>()
-  let filled = new WeakMap<Config, Config>()
-  const inTurn = createInTurn()
+  readonly #failures = new Map<string, Failure>()
+  #filled = new WeakMap<Config, Config>()
+  readonly #inTurn = createInTurn()
+
+  constructor(deps: DirectoryDeps) {
+    this.#deps = deps
+  }
 
   /** The configuration with the zones that are known. */
-  function fill(config: Config): Config {
-    const known = filled.get(config) ?? withZones(config, lists)
-    filled.set(config, known)
+  fill(config: Config): Config {
+    const known = this.#filled.get(config) ?? withZones(config, this.#lists)
+    this.#filled.set(config, known)
     return known
   }
 
   /** The first account whose zones are not known, and why where a listing failed. */
-  function missing(config: Config): MissingZones | undefined {
-    const account = discoveringIn(config).find(({ name }) => !lists.has(name))?.name
-    return account === undefined ? undefined : { account, failure: failures.get(account) }
+  missing(config: Config): MissingZones | undefined {
+    const account = discoveringIn(config).find(({ name }) => !this.#lists.has(name))?.name
+    return account === undefined ? undefined : { account, failure: this.#failures.get(account) }
   }
 
   /** Reads the lists from the store. Throws the Failures of a store. */
-  async function read(): Promise<void> {
-    const stored = await store.catalogue.zoneLists()
-    const before = text
-    text = JSON.stringify(stored.map(({ account, zones }) => ({ account, zones })))
-    lists = new Map(stored.map((list) => [list.account, list]))
-    if (text === before) return
-    filled = new WeakMap()
-    deps.changed()
+  async read(): Promise<void> {
+    const stored = await this.#deps.store.catalogue.zoneLists()
+    const before = this.#text
+    this.#text = JSON.stringify(stored.map(({ account, zones }) => ({ account, zones })))
+    this.#lists = new Map(stored.map((list) => [list.account, list]))
+    if (this.#text === before) return
+    this.#filled = new WeakMap()
+    this.#deps.changed()
   }
 
   /**
    * Reads the lists, and lists the zones of accounts whose list is old (`always`: of all) where this process schedules.
    * An account that cannot be listed keeps its list. Throws the Failures of a store, and `cancelled`.
    */
-  function refresh(config: Config, signal: AbortSignal, always = false): Promise<void> {
+  refresh(config: Config, signal: AbortSignal, always = false): Promise<void> {
+    const { list, schedules, telemetry } = this.#deps
     // In sequence: two listings at once would each report what is new.
-    return inTurn(async () => {
-      await read()
+    return this.#inTurn(async () => {
+      await this.read()
       const due = discoveringIn(config).filter(
-        (account) => always || isOld(account.name, account.discovery.everyMinutes),
+        (account) => always || this.#isOld(account.name, account.discovery.everyMinutes),
       )
-      if (!deps.schedules || due.length === 0) return
-      const listed = await deps.list(config, due, signal)
+      if (!schedules || due.length === 0) return
+      const listed = await list(config, due, signal)
       // Another process may have listed meanwhile: what it found is kept.
-      await read()
-      for (const each of listed) await take(each, listed, config)
-      await read()
+      await this.read()
+      for (const each of listed) await this.#take(each, listed, config)
+      await this.read()
       for (const { account } of listed) {
-        if (failures.has(account)) continue
-        const zones = shippedBy(config, account).length
+        if (this.#failures.has(account)) continue
+        const zones = this.#shippedBy(config, account).length
         telemetry.emit({ name: 'ZonesListed', account, zones })
       }
     })
@@ -110,25 +113,26 @@ export function createZoneDirectory(deps: DirectoryDeps) {
    * list is used, so a configuration that is refused after the listing changes nothing. The gaps of zones that are
    * retired are stored first: a process that is killed in between retires them again, and the same gaps count once.
    */
-  async function take(listed: AccountZones, all: readonly AccountZones[], config: Config): Promise<void> {
+  async #take(listed: AccountZones, all: readonly AccountZones[], config: Config): Promise<void> {
+    const { apiClock, clock, store, telemetry } = this.#deps
     const { account } = listed
     const checkpoints = await store.catalogue.checkpoints()
     const byZone = Map.groupBy(checkpoints, ({ stream }) => stream.zone)
     const heldOf = ({ id }: Pick<FoundZone, 'id'>): Checkpoint[] => byZone.get(id) ?? []
-    const before = lists.get(account)?.zones ?? []
-    const shippedNow = shippedBy(config, account)
+    const before = this.#lists.get(account)?.zones ?? []
+    const shippedNow = this.#shippedBy(config, account)
     const isKnown = (zone: Zone) =>
       !isGone(heldOf(zone)) && before.some(({ id, leftAtMs }) => id === zone.id && leftAtMs === undefined)
     if ('failure' in listed || (listed.zones.length === 0 && shippedNow.some(isKnown))) {
       const failure = 'failure' in listed ? listed.failure : unlisted(account, noZones)
-      failures.set(account, failure)
-      const known = lists.has(account) ? shippedNow.length : undefined
+      this.#failures.set(account, failure)
+      const known = this.#lists.has(account) ? shippedNow.length : undefined
       telemetry.emit({ name: 'ZoneListingFailed', account, failure, known })
       return
     }
-    failures.delete(account)
+    this.#failures.delete(account)
 
-    const found = new Map<string, { readonly zones: readonly FoundZone[] }>(lists)
+    const found = new Map<string, { readonly zones: readonly FoundZone[] }>(this.#lists)
     for (const each of all) if ('zones' in each) found.set(each.account, each)
     // Without those that the other account leaves out: nobody would read them to their end.
     const others = discoveringIn(config).flatMap(({ name, discovery }) =>
@@ -155,7 +159,7 @@ export function createZoneDirectory(deps: DirectoryDeps) {
       zones.filter(isShipped),
     )
     const gone = retired!.filter((zone) => isGone(heldOf(zone)))
-    const gaps = gone.length === 0 ? [] : await unread(gone, account, checkpoints, config)
+    const gaps = gone.length === 0 ? [] : await this.#unread(gone, account, checkpoints, config)
     await store.catalogue.addGaps(gaps)
     for (const gap of gaps) telemetry.emit({ name: 'GapFound', gap })
     await store.catalogue.storeZoneList({ account, listedAtMs: clock.now(), zones: next.zones })
@@ -170,12 +174,13 @@ export function createZoneDirectory(deps: DirectoryDeps) {
   }
 
   /** What of the days of these zones was not read, into every sink. */
-  async function unread(
+  async #unread(
     zones: readonly FoundZone[],
     account: string,
     checkpoints: readonly Checkpoint[],
     config: Config,
   ): Promise<Gap[]> {
+    const { apiClock, store } = this.#deps
     const planned = plan({
       nowOf: apiClock.now,
       zones: zones.map(({ id, name }) => ({ id, name, account })),
@@ -192,38 +197,37 @@ export function createZoneDirectory(deps: DirectoryDeps) {
   }
 
   /** What of the last list this configuration ships. */
-  function shippedBy(config: Config, account: string): readonly Zone[] {
-    return zonesIn(withZones(config, lists), account)
+  #shippedBy(config: Config, account: string): readonly Zone[] {
+    return zonesIn(withZones(config, this.#lists), account)
   }
 
   /**
    * Refreshes until the signal aborts; `current` is the configuration in force. Never rejects: the store reports its
    * own failures, and what is known stays in force.
    */
-  async function watch(current: () => Config, signal: AbortSignal): Promise<void> {
+  async watch(current: () => Config, signal: AbortSignal): Promise<void> {
+    const { clock, telemetry } = this.#deps
     while (!signal.aborted) {
-      await clock.sleep(pauseMs(current()), signal).catch(() => undefined)
+      await clock.sleep(this.#pauseMs(current()), signal).catch(() => undefined)
       if (signal.aborted || discoveringIn(current()).length === 0) continue
-      await refresh(current(), signal).catch((error: unknown) => {
+      await this.refresh(current(), signal).catch((error: unknown) => {
         if (!signal.aborted) telemetry.emit({ name: 'UpkeepFailed', task: 'discovery', error })
       })
     }
   }
 
-  function pauseMs(config: Config): number {
-    const unknown = missing(config)
+  #pauseMs(config: Config): number {
+    const unknown = this.missing(config)
     if (unknown !== undefined) return unknown.failure?.kind === 'stop' ? againMs : soonMs
     const minutes = discoveringIn(config).map(({ discovery }) => discovery.everyMinutes)
     return Math.min(againMs, ...minutes.map((every) => every * 60_000))
   }
 
   /** A list from the future was written by a host with another clock. */
-  function isOld(account: string, everyMinutes: number): boolean {
-    const list = lists.get(account)
-    return list === undefined || Math.abs(clock.now() - list.listedAtMs) >= everyMinutes * 60_000
+  #isOld(account: string, everyMinutes: number): boolean {
+    const list = this.#lists.get(account)
+    return list === undefined || Math.abs(this.#deps.clock.now() - list.listedAtMs) >= everyMinutes * 60_000
   }
-
-  return { fill, missing, read, refresh, watch }
 }
 
 /** All zones gone at once, unless the API says of each that it does not know it. */

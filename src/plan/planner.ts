@@ -66,49 +66,53 @@ interface RouteClocks {
 }
 
 /** Lists what is due, and stores which routes are planned. */
-export function createPlanner(deps: PlannerDeps) {
-  const { store, clock, apiClock, telemetry, settings } = deps
-  const live = new LivePlan()
-  const inTurn = createInTurn()
+export class Planner {
+  readonly #deps: PlannerDeps
+  readonly #live = new LivePlan()
+  readonly #inTurn = createInTurn()
   /** By account, since when the API's clock is far ahead of the host's, by the monotonic clock. */
-  const aheadSinceMs = new Map<string, number>()
-  let remembered:
-    { readonly zones: readonly Zone[]; readonly others: string; readonly atMs: number } | undefined
+  readonly #aheadSinceMs = new Map<string, number>()
+  #remembered: { readonly zones: readonly Zone[]; readonly others: string; readonly atMs: number } | undefined
   /** Of which the first days hardly change: they are read again only for what others have stored. */
-  let known: { readonly routes: readonly Route[]; readonly atMs: number } | undefined
+  #known: { readonly routes: readonly Route[]; readonly atMs: number } | undefined
+
+  constructor(deps: PlannerDeps) {
+    this.#deps = deps
+  }
 
   /**
    * All planned streams but those of held sinks, the most urgent first. Only reads, and costs what has changed or is due
    * since the last call, except for a read request.
    */
-  async function plan(readRequest?: ReadRequest): Promise<readonly PlannedStream[]> {
-    const input = await readInput()
+  async plan(readRequest?: ReadRequest): Promise<readonly PlannedStream[]> {
+    const input = await this.#readInput()
     const all =
       readRequest === undefined
-        ? await inTurn(() => live.update(input, createTurns(deps)))
+        ? await this.#inTurn(() => this.#live.update(input, createTurns(this.#deps)))
         : planOf({ ...input, readRequest })
-    const { held } = settings()
+    const { held } = this.#deps.settings()
     if (held === undefined || held.size === 0) return all
     return all.filter(({ stream }) => !held.has(stream.sink))
   }
 
   /** By route, those of held sinks too, in the order of zones and sinks. */
-  async function routes(): Promise<readonly PlannedRoute[]> {
-    await plan()
-    return live.routes()
+  async routes(): Promise<readonly PlannedRoute[]> {
+    await this.plan()
+    return this.#live.routes()
   }
 
   /**
    * One stream by the present state of the store, for a job that was queued a while ago. Undefined when the
    * configuration of this process, or every backfill, no longer includes it. Reads a few checkpoints, not all of them.
    */
-  async function planned(stream: Stream, priority: Priority): Promise<PlannedStream | undefined> {
+  async planned(stream: Stream, priority: Priority): Promise<PlannedStream | undefined> {
+    const { apiClock, settings, store } = this.#deps
     const { zones, sinks, policy, held: heldSinks } = settings()
     const zone = zones.find(({ id }) => id === stream.zone)
     if (zone === undefined || !sinks.includes(stream.sink) || heldSinks?.has(stream.sink) === true)
       return undefined
     const own = await store.ledger.read(stream)
-    const held = own === undefined ? await readBefore(stream) : [own]
+    const held = own === undefined ? await this.#readBefore(stream) : [own]
     setClocks(held, [zone], apiClock)
     const streams = planRoute({
       zone,
@@ -123,28 +127,30 @@ export function createPlanner(deps: PlannerDeps) {
     return streams.find((other) => other.priority === priority && other.stream.day === stream.day)
   }
 
-  async function readBefore(stream: Stream): Promise<Checkpoint[]> {
+  async #readBefore(stream: Stream): Promise<Checkpoint[]> {
     const days = Array.from({ length: daysOfOrdering }, (_, index) => shiftDay(stream.day, -1 - index))
-    const found = await Promise.all(days.map((day) => store.ledger.read({ ...stream, day })))
+    const found = await Promise.all(days.map((day) => this.#deps.store.ledger.read({ ...stream, day })))
     return found.filter((checkpoint) => checkpoint !== undefined)
   }
 
-  async function readInput(): Promise<LivePlanInput> {
+  async #readInput(): Promise<LivePlanInput> {
+    const { apiClock, settings, store } = this.#deps
     const now = settings()
     const [checkpoints, planned, backfills] = await Promise.all([
       store.catalogue.checkpoints(),
-      knownRoutes(),
+      this.#knownRoutes(),
       store.backfills.list(),
     ])
     setClocks(checkpoints, now.zones, apiClock)
     return { nowOf: apiClock.now, ...now, checkpoints, routes: planned, backfills }
   }
 
-  async function knownRoutes(): Promise<readonly Route[]> {
+  async #knownRoutes(): Promise<readonly Route[]> {
+    const { clock, store } = this.#deps
     const atMs = clock.monotonic()
-    if (known === undefined || atMs - known.atMs >= rememberEveryMs)
-      known = { routes: await store.catalogue.routes(), atMs }
-    return known.routes
+    if (this.#known === undefined || atMs - this.#known.atMs >= rememberEveryMs)
+      this.#known = { routes: await store.catalogue.routes(), atMs }
+    return this.#known.routes
   }
 
   /**
@@ -153,13 +159,14 @@ export function createPlanner(deps: PlannerDeps) {
    *
    * Only routes of accounts whose time is sure: the first planned day stays, so a wrong clock would hide days.
    */
-  async function remember(): Promise<void> {
+  async remember(): Promise<void> {
+    const { apiClock, clock, settings, store } = this.#deps
     const { zones, sinks: all, policy, held } = settings()
     // A route that is stored would keep the sink's name from being given to another one.
     const sinks = all.filter((sink) => held?.has(sink) !== true)
     const sure = zones.filter(({ account }) => apiClock.sureNow(account) !== undefined)
     const others = JSON.stringify([sinks, [...new Set(sure.map(({ account }) => account))]])
-    const before = remembered
+    const before = this.#remembered
     const isSame = before?.zones === zones && before.others === others
     if (isSame && clock.monotonic() - before.atMs < rememberEveryMs) return
     const stored = await store.catalogue.routes()
@@ -167,49 +174,50 @@ export function createPlanner(deps: PlannerDeps) {
     const next: Route[] = []
     for (const { id, account } of sure) {
       const time = { nowMs: apiClock.now(account), sureMs: apiClock.sureNow(account)! }
-      const isBelieved = mayBegin(account, time)
+      const isBelieved = this.#mayBegin(account, time)
       for (const sink of sinks) {
         const route = byKey.get(routeKey(id, sink))
         if (route === undefined && !isBelieved) continue
-        if (route === undefined) tellSkippedDays(id, sink, time.nowMs, policy)
+        if (route === undefined) this.#tellSkippedDays(id, sink, time.nowMs, policy)
         next.push({ zone: id, sink, ...plannedOf(route, time, policy) })
       }
     }
     // Before the routes are stored: missed days count from the instant at which a route was planned last.
-    await recordMissedDays(next, byKey, policy)
+    await this.#recordMissedDays(next, byKey, policy)
     await store.catalogue.rememberRoutes(next)
-    remembered = { zones, others, atMs: clock.monotonic() }
-    known = undefined
+    this.#remembered = { zones, others, atMs: clock.monotonic() }
+    this.#known = undefined
   }
 
   /**
    * The first planned day is not stored while the API's clock is more than a day ahead of the host's, in its first hour:
    * answers with a wrong `Date` pass in that time, and a host whose clock is behind stays behind.
    */
-  function mayBegin(account: string, { nowMs, sureMs }: RouteClocks): boolean {
+  #mayBegin(account: string, { nowMs, sureMs }: RouteClocks): boolean {
     if (nowMs - sureMs <= mostAheadMs) {
-      aheadSinceMs.delete(account)
+      this.#aheadSinceMs.delete(account)
       return true
     }
-    const monotonicMs = clock.monotonic()
-    const sinceMs = aheadSinceMs.get(account) ?? monotonicMs
-    aheadSinceMs.set(account, sinceMs)
+    const monotonicMs = this.#deps.clock.monotonic()
+    const sinceMs = this.#aheadSinceMs.get(account) ?? monotonicMs
+    this.#aheadSinceMs.set(account, sinceMs)
     return monotonicMs - sinceMs >= believedAfterMs
   }
 
-  function tellSkippedDays(zone: number, sink: string, nowMs: number, policy: Policy): void {
+  #tellSkippedDays(zone: number, sink: string, nowMs: number, policy: Policy): void {
     if (policy.firstRunDays >= policy.readableDays) return
     const today = todayOf(nowMs)
     const from = shiftDay(today, 1 - policy.readableDays)
     const to = shiftDay(today, -policy.firstRunDays)
-    telemetry.emit({ name: 'DaysSkipped', zone, sink, from, to })
+    this.#deps.telemetry.emit({ name: 'DaysSkipped', zone, sink, from, to })
   }
 
-  async function recordMissedDays(
+  async #recordMissedDays(
     next: readonly Route[],
     stored: ReadonlyMap<string, Route>,
     policy: Policy,
   ): Promise<void> {
+    const { store, telemetry } = this.#deps
     let checkpoints: readonly Checkpoint[] | undefined
     for (const { zone, sink, plannedAtMs: nowMs } of next) {
       const route = stored.get(routeKey(zone, sink))
@@ -224,11 +232,7 @@ export function createPlanner(deps: PlannerDeps) {
       for (const gap of gaps) telemetry.emit({ name: 'GapFound', gap })
     }
   }
-
-  return { plan, routes, planned, remember }
 }
-
-export type Planner = ReturnType<typeof createPlanner>
 
 /** After a restart the latest commit in the store is a lower bound of the API's time: this host's clock may be behind it. */
 export function setClocks(

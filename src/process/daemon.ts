@@ -13,7 +13,7 @@ import { openBackend } from './open-backend.ts'
 import type { Backend } from './backend.ts'
 import type { Role } from '../ports/process.ts'
 import { discoveringIn } from '../discovery/with-zones.ts'
-import { createZoneDirectory, type MissingZones, type ZoneDirectory } from '../discovery/zone-directory.ts'
+import { ZoneDirectory, type MissingZones } from '../discovery/zone-directory.ts'
 import { knownOf, type LoggedRuntime } from '../assemble/logged-runtime.ts'
 import { stateName } from '../assemble/state.ts'
 import { version } from '../assemble/version.ts'
@@ -78,7 +78,7 @@ export class Daemon {
     const { store, limitsOf } = this.#backend
     // The roles that schedule list zones, and report the gauges of shared state for all processes.
     const schedules = role !== 'worker'
-    const zones = createZoneDirectory({
+    const zones = new ZoneDirectory({
       ...this.#runtime,
       store,
       schedules,

@@ -3,7 +3,7 @@ import { createReading } from '../../src/assemble/reading.ts'
 import { listZones } from '../../src/discovery/list-zones.ts'
 import { createLoggedRuntime } from '../../src/assemble/logged-runtime.ts'
 import { systemClock } from '../../src/clock.ts'
-import { createZoneDirectory } from '../../src/discovery/zone-directory.ts'
+import { ZoneDirectory } from '../../src/discovery/zone-directory.ts'
 import { dayOf } from '../../src/domain/day.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import type { Store } from '../../src/ports/store.ts'
@@ -37,7 +37,7 @@ export async function world({ options = {}, zones = 'all', accounts }: Given = {
   const runtime = createLoggedRuntime(config, { clock, watch: (internalEvent) => told.push(internalEvent) })
   const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1 })
   const directory = (schedules = true) =>
-    createZoneDirectory({
+    new ZoneDirectory({
       ...runtime,
       store,
       schedules,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { shiftDay } from '../../src/domain/day.ts'
 import type { InternalEvent } from '../../src/domain/internal-event.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
-import { createPlanner } from '../../src/plan/planner.ts'
+import { Planner } from '../../src/plan/planner.ts'
 import { openMemoryStore } from '../setup/stores.ts'
 import { commitOnce } from '../contract/checkpoint-store/builders.ts'
 import { at, hourMs, policy, today } from '../domain/builders.ts'
@@ -26,7 +26,7 @@ async function createOffice(wrongByMs = 0) {
     const apiClock = createApiClock(clock)
     const telemetry = { emit: (internalEvent: InternalEvent) => void internalEvents.push(internalEvent) }
     const deps = { store, clock, turn: setImmediate, apiClock, telemetry, settings: () => settings }
-    const planner = createPlanner(deps)
+    const planner = new Planner(deps)
     /** The API answers each account twice with a time that is so far from the host's. */
     const tell = (offsetMs: number) => {
       for (const account of ['a', 'a', 'b', 'b']) apiClock.learn(account, offsetMs, {})

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { endOf } from '../../src/domain/day.ts'
 import { LatestPages } from '../../src/pump/latest-pages.ts'
 import { sharePages } from '../../src/shield/shared-pages.ts'
-import { createPageBudget } from '../../src/shield/client/page-budget.ts'
+import { PageBudget } from '../../src/shield/client/page-budget.ts'
 import { policy, stream } from '../domain/builders.ts'
 import { createStage, firstEvents, listingOf, type Answer, type Stage } from './stage.ts'
 import { withMemory } from './with-memory.ts'
@@ -92,7 +92,7 @@ describe('an answer from a cache', () => {
 
   it('is as old for each stream that shares it', async () => {
     const stage = await stageOf(fromCache(listingOf(firstEvents(3), 5), () => 10 * minuteMs))
-    const source = sharePages(withMemory(stage.deps.source, createPageBudget(1e9)), {
+    const source = sharePages(withMemory(stage.deps.source, new PageBudget(1e9)), {
       sinks: 2,
       keptBytes: 1e9,
       clock: stage.clock,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
 import { LatestPages } from '../../src/pump/latest-pages.ts'
-import { createPageBudget } from '../../src/shield/client/page-budget.ts'
+import { PageBudget } from '../../src/shield/client/page-budget.ts'
 import { sharePages } from '../../src/shield/shared-pages.ts'
 import { endOf } from '../../src/domain/day.ts'
 import { stream } from '../domain/builders.ts'
@@ -13,7 +13,7 @@ const sinks = ['a', 'b', 'c']
 /** Pumps of several sinks over one zone and day, in one process. */
 async function process(
   count = 3,
-  budget = createPageBudget(1e9),
+  budget = new PageBudget(1e9),
 ): Promise<Stage & { pumpAll(): Promise<void>; pumpOne(sink: string, more?: object): Promise<unknown> }> {
   const stage = await createStage()
   const { clock, plainSink, deps } = stage
@@ -96,7 +96,7 @@ describe('three sinks on a zone', () => {
   })
 
   it('of which one has no room in memory for hours: the others poll at their pace, and it goes on once it has', async () => {
-    const budget = createPageBudget(100)
+    const budget = new PageBudget(100)
     const all = await process(3, budget)
     all.script.answer = listingOf(many, 40)
     await all.pumpAll()

@@ -1,9 +1,9 @@
 import type { Source } from '../../src/ports/delivery.ts'
-import { createPageBudget } from '../../src/shield/client/page-budget.ts'
+import { PageBudget } from '../../src/shield/client/page-budget.ts'
 import type { EventLogSource } from '../../src/shield/event-logs.ts'
 
 /** A source whose pages take 10 bytes of memory each, of its sink. */
-export function withMemory(source: Source, budget = createPageBudget(1e9)): EventLogSource {
+export function withMemory(source: Source, budget = new PageBudget(1e9)): EventLogSource {
   return {
     reserve: ({ sink, ifRoom }, signal) => budget.reserve(() => 10, signal, sink, ifRoom),
     async fetchPage(request, signal, memory) {

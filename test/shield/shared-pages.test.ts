@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
 import type { Cursor, Page } from '../../src/domain/scan/page.ts'
 import type { PageRequest } from '../../src/ports/delivery.ts'
-import { createPageBudget, type PageBudget, type Reservation } from '../../src/shield/client/page-budget.ts'
+import { PageBudget, type Reservation } from '../../src/shield/client/page-budget.ts'
 import { sharePages } from '../../src/shield/shared-pages.ts'
 import { dayAt } from '../domain/builders.ts'
 import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
@@ -35,7 +35,7 @@ let source: ReturnType<typeof sharePages>
 beforeEach(() => {
   clock = createFakeClock(1_000_000, true)
   asked = []
-  budget = createPageBudget(100)
+  budget = new PageBudget(100)
   source = sharePages({ fetchPage, reserve }, { sinks: 3, keptBytes: 5 * leastBytes, clock })
 })
 

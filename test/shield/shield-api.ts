@@ -5,7 +5,7 @@ import { Secret } from '../../src/domain/text/secret.ts'
 import type { Clock } from '../../src/ports/process.ts'
 import { createGate } from '../../src/shield/client/account-gate.ts'
 import { ShieldClient, type ShieldClientOptions } from '../../src/shield/client/client.ts'
-import { createPageBudget } from '../../src/shield/client/page-budget.ts'
+import { PageBudget } from '../../src/shield/client/page-budget.ts'
 import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
 import { keepInternalEvents } from '../sinks/internal-events.ts'
 import { listen } from '../transport/listening.ts'
@@ -27,7 +27,7 @@ export async function startShieldApi(changes: Partial<ShieldClientOptions> = {})
   })
   const clock = createFakeClock(Date.now(), true)
   const { telemetry, internalEvents } = keepInternalEvents()
-  const budget = changes.budget ?? createPageBudget(64_000_000)
+  const budget = changes.budget ?? new PageBudget(64_000_000)
   const client = new ShieldClient({
     baseUrl: server.url,
     accessKey: new Secret('k-hunter2'),

@@ -5,7 +5,7 @@ import { shiftDay } from '../../src/domain/day.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { plan } from '../../src/domain/plan/plan.ts'
 import { problemsOf } from '../../src/status/problems.ts'
-import { createPlanner } from '../../src/plan/planner.ts'
+import { Planner } from '../../src/plan/planner.ts'
 import { cellOn } from '../../src/status/map.ts'
 import { observe, observeRoute } from '../../src/status/observe.ts'
 import { at, buildCheckpoint, buildRecord, hourMs, policy, stream, today } from '../domain/builders.ts'
@@ -20,7 +20,7 @@ async function observed() {
     policy: { ...policy, firstRunDays: 1 },
   })
   const deps = { ...stage, telemetry: stage.deps.telemetry, turn: setImmediate, settings }
-  const planner = createPlanner(deps)
+  const planner = new Planner(deps)
   return { stage, look: () => observe({ ...deps, planner }) }
 }
 

@@ -33,13 +33,16 @@ interface HeldPage {
   readonly holders: Set<{ readonly share: Share }>
 }
 
-export type PageBudget = ReturnType<typeof createPageBudget>
-
-export function createPageBudget(maxBytes: number) {
-  const waiters = new Set<Waiter>()
+export class PageBudget {
+  heldBytes = 0
+  readonly #maxBytes: number
+  readonly #waiters = new Set<Waiter>()
   /** Of every sink that ever held a page, also of one that only joins; and of pages for no sink. */
-  const shares = new Map<string | undefined, Share>([[undefined, { pages: 0, bytes: 0 }]])
-  let heldBytes = 0
+  readonly #shares = new Map<string | undefined, Share>([[undefined, { pages: 0, bytes: 0 }]])
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
 
   /**
    * Waits for memory for a page of that sink; pages for no sink (an audit) share one queue. A sink that holds no page
@@ -52,7 +55,7 @@ export function createPageBudget(maxBytes: number) {
    *
    * The estimate (bytes) is taken again whenever memory is released: pages that arrived meanwhile may have changed it.
    */
-  async function reserve(
+  async reserve(
     estimate: () => number,
     signal: AbortSignal,
     sink?: string,
@@ -60,105 +63,93 @@ export function createPageBudget(maxBytes: number) {
   ): Promise<Reservation> {
     if (signal.aborted) throw cancelled(signal.reason)
     if (ifRoom) {
-      const room = reserveIfRoom(estimate(), sink)
+      const room = this.reserveIfRoom(estimate(), sink)
       if (room === undefined) throw noRoom()
       return room
     }
     const { promise: admitted, resolve: admit } = Promise.withResolvers<Reservation>()
     const waiter = { sink, estimate, admit }
-    waiters.add(waiter)
-    admitNext()
+    this.#waiters.add(waiter)
+    this.#admitNext()
     try {
       return await orAborted(admitted, signal)
     } catch (error) {
       // It may have been admitted just now. A waiter behind a large request may fit now.
-      if (!waiters.delete(waiter)) (await admitted).release()
-      admitNext()
+      if (!this.#waiters.delete(waiter)) (await admitted).release()
+      this.#admitNext()
       throw error
     }
   }
 
   /** Undefined where there is none now, or others of the sink wait for it. */
-  function reserveIfRoom(bytes: number, sink?: string): Reservation | undefined {
-    return hasRoom(bytes, sink) ? hold(newPage(bytes), sink) : undefined
+  reserveIfRoom(bytes: number, sink?: string): Reservation | undefined {
+    return this.#hasRoom(bytes, sink) ? this.#hold({ bytes, holders: new Set() }, sink) : undefined
   }
 
-  function hasRoom(bytes: number, sink: string | undefined): boolean {
-    return fits(bytes, sink) && !waiters.values().some((waiter) => waiter.sink === sink)
+  #hasRoom(bytes: number, sink: string | undefined): boolean {
+    return this.#fits(bytes, sink) && !this.#waiters.values().some((waiter) => waiter.sink === sink)
   }
 
-  function fits(bytes: number, sink: string | undefined): boolean {
-    const holdsNone = (shares.get(sink)?.pages ?? 0) === 0
-    return holdsNone || (isInShare(bytes, sink) && heldBytes + bytes <= maxBytes)
+  #fits(bytes: number, sink: string | undefined): boolean {
+    const holdsNone = (this.#shares.get(sink)?.pages ?? 0) === 0
+    return holdsNone || (this.#isInShare(bytes, sink) && this.heldBytes + bytes <= this.#maxBytes)
   }
 
   /** A quarter of the budget stays free for the last sink even when all others hang. */
-  function isInShare(bytes: number, sink: string | undefined): boolean {
-    const own = shares.get(sink)
-    const others = shares.size - 2
-    const limit = others < 1 ? maxBytes : (maxBytes * 3) / 4 / others
+  #isInShare(bytes: number, sink: string | undefined): boolean {
+    const own = this.#shares.get(sink)
+    const others = this.#shares.size - 2
+    const limit = others < 1 ? this.#maxBytes : (this.#maxBytes * 3) / 4 / others
     return own === undefined || own.pages === 0 || own.bytes + bytes <= limit
   }
 
-  function admitNext(): void {
+  #admitNext(): void {
     const waiting = new Set<string | undefined>()
-    for (const waiter of waiters) {
+    for (const waiter of this.#waiters) {
       const { sink } = waiter
       if (waiting.has(sink)) continue
       const bytes = waiter.estimate()
-      if (fits(bytes, sink)) {
-        waiters.delete(waiter)
-        waiter.admit(hold(newPage(bytes), sink))
+      if (this.#fits(bytes, sink)) {
+        this.#waiters.delete(waiter)
+        waiter.admit(this.#hold({ bytes, holders: new Set() }, sink))
       } else waiting.add(sink)
     }
   }
 
-  function newPage(bytes: number): HeldPage {
-    return { bytes, holders: new Set() }
-  }
-
-  function hold(page: HeldPage, sink: string | undefined): Reservation {
-    const share = shares.get(sink) ?? { pages: 0, bytes: 0 }
+  #hold(page: HeldPage, sink: string | undefined): Reservation {
+    const share = this.#shares.get(sink) ?? { pages: 0, bytes: 0 }
     const holder = { share }
-    shares.set(sink, share)
-    if (page.holders.size === 0) heldBytes += page.bytes
+    this.#shares.set(sink, share)
+    if (page.holders.size === 0) this.heldBytes += page.bytes
     page.holders.add(holder)
     share.pages++
     share.bytes += page.bytes
     return {
-      resize(bytes) {
+      resize: (bytes) => {
         const more = bytes - page.bytes
         page.bytes = bytes
-        if (page.holders.size > 0) heldBytes += more
+        if (page.holders.size > 0) this.heldBytes += more
         for (const each of page.holders) each.share.bytes += more
-        admitNext()
+        this.#admitNext()
       },
-      release() {
+      release: () => {
         if (!page.holders.delete(holder)) return
         share.pages--
         share.bytes -= page.bytes
-        if (page.holders.size === 0) heldBytes -= page.bytes
-        admitNext()
+        if (page.holders.size === 0) this.heldBytes -= page.bytes
+        this.#admitNext()
       },
-      join(other) {
+      join: (other) => {
         const isHeld = page.holders.size > 0
-        const mayJoin = isHeld ? isInShare(page.bytes, other) : hasRoom(page.bytes, other)
-        return mayJoin ? hold(page, other) : undefined
+        const mayJoin = isHeld ? this.#isInShare(page.bytes, other) : this.#hasRoom(page.bytes, other)
+        return mayJoin ? this.#hold(page, other) : undefined
       },
-      exchange(own, other) {
-        const joined = hold(page, other)
+      exchange: (own, other) => {
+        const joined = this.#hold(page, other)
         own.release()
         return joined
       },
     }
-  }
-
-  return {
-    get heldBytes() {
-      return heldBytes
-    },
-    reserve,
-    reserveIfRoom,
   }
 }
 

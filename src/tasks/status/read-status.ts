@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Config } from '../../config/schema.ts'
-import { createPlanner } from '../../plan/planner.ts'
+import { Planner } from '../../plan/planner.ts'
 import { readFleet, statusOf, type Choose } from '../../status/fleet.ts'
 import { isRetired } from '../../discovery/with-zones.ts'
 import { heldSinks } from '../../assemble/held-sinks.ts'
@@ -26,7 +26,7 @@ export async function readStatus(
   const fleet = await readFleet(
     {
       ...deps,
-      planner: createPlanner(deps),
+      planner: new Planner(deps),
       workers: () => workersOn(config, store, runtime.clock),
       isRetired: (zone) => isRetired(config, zone),
     },

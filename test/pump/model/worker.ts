@@ -6,7 +6,7 @@ import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { streamKey, type Priority, type Stream } from '../../../src/domain/stream.ts'
 import type { PageRequest, AnySink } from '../../../src/ports/delivery.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
-import { createPlanner } from '../../../src/plan/planner.ts'
+import { Planner } from '../../../src/plan/planner.ts'
 import { createHousekeeping } from '../../../src/upkeep/housekeep.ts'
 import { unseeDay } from '../../../src/days/unsee.ts'
 import { pumpStream } from '../../../src/pump/pump-stream.ts'
@@ -92,7 +92,7 @@ export function createWorker(run: Run) {
   ])
   return {
     // The planner and the housekeeping see the store without faults.
-    planner: createPlanner({
+    planner: new Planner({
       store,
       clock,
       turn: setImmediate,

@@ -10,7 +10,7 @@ import type { Backfill } from '../../../src/domain/plan/backfill.ts'
 import { readPage, type MapView } from '../../../src/status/map.ts'
 import type { WorkerStatus, Store } from '../../../src/ports/store.ts'
 import { streamKey, type Gap, type Zone } from '../../../src/domain/stream.ts'
-import { createPlanner } from '../../../src/plan/planner.ts'
+import { Planner } from '../../../src/plan/planner.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
 import { createLagHistory } from '../../../src/status/lag-history.ts'
 import { createLiveTail } from '../../../src/status/live-tail.ts'
@@ -108,7 +108,7 @@ export function depsOf(
     keepDays: 14,
     pauses: () => Promise.resolve(world.pauses),
   }
-  return { ...deps, planner: createPlanner({ ...deps, telemetry: { emit: () => undefined } }) }
+  return { ...deps, planner: new Planner({ ...deps, telemetry: { emit: () => undefined } }) }
 }
 
 /** The views of a world, made by the code that makes them in a daemon. */

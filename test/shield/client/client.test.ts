@@ -7,7 +7,7 @@ import { Failure, isFailure } from '../../../src/domain/failure.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import type { Call } from '../../../src/shield/client/client.ts'
 import { createGate } from '../../../src/shield/client/account-gate.ts'
-import { createPageBudget } from '../../../src/shield/client/page-budget.ts'
+import { PageBudget } from '../../../src/shield/client/page-budget.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { named } from '../../sinks/internal-events.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
@@ -243,7 +243,7 @@ describe('a stop', () => {
   })
 
   it('ends waits between tries, for the budget of the account, and for memory', async () => {
-    const budget = createPageBudget(10)
+    const budget = new PageBudget(10)
     const api = await startedApi({ budget })
     api.clock.autoAdvance(false)
     const stop = new AbortController()
@@ -264,7 +264,7 @@ describe('a stop', () => {
 })
 
 test('a backfill takes a place in the rate only once it has memory, and so only one', async () => {
-  const budget = createPageBudget(10)
+  const budget = new PageBudget(10)
   const clock = createFakeClock()
   const gate = createGate({ account: 'main', maxRequestsPerSecond: 1 }, clock)
   const api = await startedApi({ budget, gate })

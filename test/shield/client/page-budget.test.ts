@@ -2,10 +2,9 @@ import * as fc from 'fast-check'
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import {
-  createPageBudget,
+  PageBudget,
   createPageSizes,
   memoryOf,
-  type PageBudget,
   type Reservation,
 } from '../../../src/shield/client/page-budget.ts'
 
@@ -18,7 +17,7 @@ async function settledOf(promise: Promise<unknown>): Promise<boolean> {
 
 describe('the budget of pages', () => {
   it('admits what fits, and the others as soon as they fit', async () => {
-    const budget = createPageBudget(100)
+    const budget = new PageBudget(100)
     const first = await budget.reserve(() => 60, never)
     const second = budget.reserve(() => 60, never)
     expect(await settledOf(second)).toBe(false)
@@ -31,7 +30,7 @@ describe('the budget of pages', () => {
   })
 
   it('counts a page that is larger than its estimate, and one without a size', async () => {
-    const budget = createPageBudget(100)
+    const budget = new PageBudget(100)
     const page = await budget.reserve(() => 10, never)
     page.resize(0)
     const large = budget.reserve(() => 1000, never)
@@ -45,7 +44,7 @@ describe('the budget of pages', () => {
   })
 
   it('asks waiting pages for their estimate again, which may have become smaller', async () => {
-    const budget = createPageBudget(100)
+    const budget = new PageBudget(100)
     let bytes = 1000
     const first = await budget.reserve(() => bytes, never)
     const others = [budget.reserve(() => bytes, never), budget.reserve(() => bytes, never)]
@@ -56,7 +55,7 @@ describe('the budget of pages', () => {
   })
 
   it('gives a further page of a load room only where there is some at once, and nobody of its sink waits', async () => {
-    const budget = createPageBudget(100)
+    const budget = new PageBudget(100)
     const first = budget.reserveIfRoom(1_000, 'a')!
     first.resize(60)
     expect(budget.reserveIfRoom(60, 'a')).toBeUndefined()
@@ -71,7 +70,7 @@ describe('the budget of pages', () => {
   })
 
   it('ends waiting at once on a stop, and admits those behind', async () => {
-    const budget = createPageBudget(100)
+    const budget = new PageBudget(100)
     const held = await budget.reserve(() => 50, never)
     const stop = new AbortController()
     const large = budget.reserve(() => 80, stop.signal)
@@ -87,7 +86,7 @@ describe('the budget of pages', () => {
   })
 
   it('keeps a quarter for the other sinks if one hangs', async () => {
-    const budget = createPageBudget(100)
+    const budget = new PageBudget(100)
     ;(await budget.reserve(() => 20, never, 'healthy')).release()
     const hung = Array.from({ length: 6 }, () => budget.reserve(() => 20, never, 'hung'))
     await turn()
@@ -114,14 +113,14 @@ describe('the budget of pages', () => {
       },
     },
   ])('keeps it for a sink too that $what', ({ take }) => {
-    const budget = createPageBudget(100)
+    const budget = new PageBudget(100)
     take(budget)!.release()
     budget.reserveIfRoom(75, 'a')
     expect(budget.reserveIfRoom(10, 'a')).toBeUndefined()
   })
 
   it('admits a page for each sink that holds none, whatever the others hold', async () => {
-    const budget = createPageBudget(100)
+    const budget = new PageBudget(100)
     const first = await budget.reserve(() => 1000, never, 'hung')
     const second = await budget.reserve(() => 1000, never, 'healthy')
     const none = await budget.reserve(() => 1000, never)
@@ -142,7 +141,7 @@ describe('the budget of pages', () => {
     })
     await fc.assert(
       fc.asyncProperty(asks, async (wanted) => {
-        const budget = createPageBudget(100)
+        const budget = new PageBudget(100)
         const held: Reservation[] = []
         const done = wanted.map(async ({ estimate, size, stops, sink }) => {
           const stop = new AbortController()
