@@ -3,18 +3,13 @@ import { policyOf } from '../../config/policy.ts'
 import type { Config, SinkConfig } from '../../config/schema.ts'
 import type { Backfill } from '../../domain/plan/backfill.ts'
 import { plan, type PlannedStream } from '../../domain/plan/plan.ts'
-import { planBackfill, type BackfillPlan, type BackfillRequest } from './plan.ts'
+import { planBackfill, type BackfillPlan, type BackfillRequest, type AgeLimits } from './plan.ts'
 import { unseeDay } from '../../days/unsee.ts'
 import { drain, type GivenUp } from '../../schedule/local/drain.ts'
 import { backfillStatuses } from '../../status/fleet.ts'
 import { refuseHeld, heldSinks, rememberSinks } from '../../assemble/held-sinks.ts'
-import { createHolder, createLock, workersOn } from '../../assemble/state.ts'
-import { openWork, type Work } from '../../assemble/work.ts'
-import type { Day } from '../../domain/day.ts'
-import type { Zone } from '../../domain/stream.ts'
-import { shipArchive, type ArchiveDeps } from './ship-archived.ts'
-import { createRedactor } from '../../shield/redaction/redact.ts'
-import { openParts, piecesOf, type PartsConfig } from '../../assemble/sink-files.ts'
+import { createLock, workersOn, createHolder } from '../../assemble/state.ts'
+import type { Work } from '../../assemble/work.ts'
 
 /** Determines which days can be read; asks the API where not sure. Throws `cancelled`, and for a held sink. */
 export async function planIn(
@@ -108,42 +103,10 @@ export async function runInPlace(
 }
 
 /** The age in hours from which on a destination takes no event, by the name of its sink. */
-function maxAgeHoursIn({ sinks }: Pick<Config, 'sinks'>): (sink: string) => number | undefined {
+export function maxAgeHoursIn({ sinks }: Config): AgeLimits['maxAgeHoursOf'] {
   // Only presets whose destination has such a limit have the setting.
   const limitOf = (sink: SinkConfig) =>
     'batch' in sink && 'maxAgeHours' in sink.batch ? sink.batch.maxAgeHours : undefined
   const hours = new Map(sinks.map((sink) => [sink.name, limitOf(sink)]))
   return (sink) => hours.get(sink)
-}
-
-export interface ArchiveRequest extends Pick<BackfillRequest, 'zones' | 'from' | 'to'> {
-  readonly source: PartsConfig
-  readonly sinks: readonly SinkConfig[]
-}
-
-/** Ships days from the parts of a file or s3 sink in this process, beside any other. Throws `cancelled` and the Failures of a store. */
-export async function backfillFromArchive(
-  config: Config,
-  request: ArchiveRequest,
-  settled: ArchiveDeps['settled'],
-  signal: AbortSignal,
-): Promise<void> {
-  await using work = await openWork(config, { store: 'created' }, signal)
-  const { store } = work
-  const { sinks, deps } = await work.shipping()
-  const names = request.sinks.map(({ name }) => name)
-  await refuseHeld(config, store, names)
-  await rememberSinks({ sinks: request.sinks }, store)
-  const redactor = createRedactor(config.redact)
-  const targets = new Map(request.sinks.map(({ name, format }) => [name, format]))
-  const job = { ...request, source: request.source.name, sinks: names.map((name) => sinks.get(name)!) }
-  await using parts = openParts(request.source, work.runtime, signal)
-  const archive = {
-    settled,
-    pump: deps,
-    maxAgeHoursOf: maxAgeHoursIn(config),
-    read: (sink: string, zone: Zone, day: Day) =>
-      piecesOf(request.source, parts, targets.get(sink)!, { zone, day }, redactor),
-  }
-  await work.beating(() => shipArchive(job, archive, signal))
 }

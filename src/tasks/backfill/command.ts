@@ -4,32 +4,20 @@ import { hasParts } from '../../assemble/sink-files.ts'
 import { openWork, withKnownZones, type Work } from '../../assemble/work.ts'
 import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema.ts'
-import { dayOf, daysBetween, type Day } from '../../domain/day.ts'
+import { dayOf, daysBetween } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
 import { collectNames, dayArgument, chooseSinks, chooseZones, unknownName } from '../options.ts'
 import { archiveRequestOf, runFromArchive } from './from-archive.ts'
 import { backfillLines, failingLines } from '../backfills.ts'
-import { createBackfillView, leftOutLines, mostRows, planLines } from './text.ts'
+import { createBackfillView, leftOutLines, mostRows, planLines, type BackfillView } from './text.ts'
 import { exitCodes, type Registration } from '../command.ts'
 import { commandLine, programName, example } from '../../terminal/program-name.ts'
 import { resultOutput, UsageError, type Io } from '../../terminal/io.ts'
 import { isConfirmed } from '../../terminal/ask.ts'
 import { counted, printable } from '../../domain/text/terminal-text.ts'
 import { paintFor, jsonResult } from '../../terminal/text.ts'
-import type { BackfillRequest, BackfillPlan } from './plan.ts'
+import type { BackfillRequest, BackfillPlan, BackfillOptions } from './plan.ts'
 import { backfillStatuses, type BackfillStatus } from '../../status/fleet.ts'
-
-interface BackfillOptions {
-  readonly from?: Day
-  readonly to?: Day
-  readonly zone?: string[]
-  readonly sink?: string[]
-  readonly source?: string
-  readonly watch?: boolean
-  readonly dryRun?: boolean
-  readonly resend?: boolean
-  readonly yes?: boolean
-}
 
 /** The planner reads the streams of all backfills from the store with every plan. */
 const mostStreams = 20_000
@@ -73,8 +61,10 @@ export function register(registration: Registration): void {
           : await withKnownZones(load(command, dryRun ? 'comparison' : 'delivery').config, io.signal)
       if (resend) checkResend(config, options)
       const request = requestOf(config, options)
-      if (source !== undefined)
-        return exit(await runFromArchive(config, archiveRequestOf(config, source, request, options), io))
+      if (source !== undefined) {
+        const archive = archiveRequestOf(config, source, request, options)
+        return exit(exitCodeOf({ leftOut: await runFromArchive(config, archive, io) }))
+      }
       await using shown = await openView(config, io)
       exit(await start(request, shown, options))
     })
@@ -107,7 +97,7 @@ async function start(request: BackfillRequest, shown: Shown, options: BackfillOp
     view.say('nothing of it can be read')
     return exitCodes.failed
   }
-  if (dryRun) return left > 0 ? exitCodes.failed : exitCodes.done
+  if (dryRun) return exitCodeOf({ leftOut: left })
   if (resend && !(await isResendAgreed(plan, options, io))) {
     view.say('nothing was shipped')
     return exitCodes.failed
@@ -207,7 +197,7 @@ async function loadToBackfill(
 
 interface Shown {
   readonly work: Work
-  readonly view: ReturnType<typeof createBackfillView>
+  readonly view: BackfillView
   readonly io: Io
 }
 
@@ -236,7 +226,8 @@ async function serveBackfill(shown: Shown, id: string, watch: boolean, said: str
   if (holder === undefined && (await isServedHere(shown, id)))
     return conclude(shown, id, await lookAt(work, id, mostRows))
   view.say(`${printable((await shippingProcess(work)) ?? holder ?? 'another process')} works on it`)
-  if (!watch) return leftOutCode(await lookAt(work, id, mostRows))
+  // Beside a run that goes on, only what is left out is told.
+  if (!watch) return exitCodeOf({ ...(await lookAt(work, id, mostRows)), queued: 0 })
   const last = await follow(shown, id, true, io.signal)
   return io.signal.aborted ? exitCodes.done : conclude(shown, id, last)
 }
@@ -271,22 +262,25 @@ async function isServedHere(shown: Shown, id: string): Promise<boolean> {
 }
 
 function conclude({ view, io }: Shown, id: string, look: BackfillStatus | undefined): number {
-  if (look === undefined) {
-    view.say(`backfill ${id} is no longer in the store`)
-    return exitCodes.failed
+  if (look === undefined) view.say(`backfill ${id} is no longer in the store`)
+  else {
+    const { width, bad } = paintFor(io.stderr)
+    const summary = view.end(look)
+    const wrong = [...leftOutLines(look.reasons, width), ...failingLines(look.errors)]
+    for (const line of wrong) view.say(bad(line), 'error')
+    view.say(summary)
+    if (look.queued > 0 && look.state !== 'cancelled')
+      view.say(`to continue: ${commandLine(`backfill resume ${id}`)}`)
   }
-  const { width, bad } = paintFor(io.stderr)
-  const summary = view.end(look)
-  const wrong = [...leftOutLines(look.reasons, width), ...failingLines(look.errors)]
-  for (const line of wrong) view.say(bad(line), 'error')
-  view.say(summary)
-  if (look.queued === 0) return leftOutCode(look)
-  if (look.state !== 'cancelled') view.say(`to continue: ${commandLine(`backfill resume ${id}`)}`)
-  return exitCodes.failed
+  return exitCodeOf(look)
 }
 
-function leftOutCode(look: BackfillStatus | undefined): number {
-  return look?.leftOut === 0 ? exitCodes.done : exitCodes.failed
+/** Of a plan, of a backfill, and of days from files: 1 where a part is left out or not read, or is no longer in the store. */
+function exitCodeOf({
+  leftOut,
+  queued = 0,
+}: Partial<Pick<BackfillStatus, 'leftOut' | 'queued'>> = {}): number {
+  return leftOut === 0 && queued === 0 ? exitCodes.done : exitCodes.failed
 }
 
 /** A run that is being restarted is back within this time. */

@@ -14,6 +14,20 @@ import { sumOf } from '../../domain/text/terminal-text.ts'
 import { createPageEstimate } from '../../plan/backfill-progress.ts'
 import { readDay } from '../../days/read-day.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
+
+/** What a backfill was asked for. */
+export interface BackfillOptions {
+  readonly from?: Day
+  readonly to?: Day
+  readonly zone?: string[]
+  readonly sink?: string[]
+  readonly source?: string
+  readonly watch?: boolean
+  readonly dryRun?: boolean
+  readonly resend?: boolean
+  readonly yes?: boolean
+}
+
 export interface BackfillRequest {
   readonly from: Day
   readonly to: Day

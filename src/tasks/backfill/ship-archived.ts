@@ -1,18 +1,14 @@
 import type { Checkpoint, Counters } from '../../domain/checkpoint.ts'
-import { daysFrom, type Day } from '../../domain/day.ts'
 import type { Event } from '../../domain/event/event.ts'
-import { cancelled, isFailure, messageOf } from '../../domain/failure.ts'
+import { cancelled } from '../../domain/failure.ts'
 import type { Cursor } from '../../domain/scan/page.ts'
 import { firstPlannedDay } from '../../domain/plan/plan.ts'
 import { isBeyondAsking, isReadable } from '../../domain/plan/stream-state.ts'
 import { isAnswered } from '../../domain/read-request.ts'
 import { shortRetryMs } from '../../domain/retry.ts'
-import type { Stream, Zone } from '../../domain/stream.ts'
 import type { AnySink, Source } from '../../ports/delivery.ts'
 import type { Clock } from '../../ports/process.ts'
 import { FoundEvents } from '../../days/found-events.ts'
-import { setClocks } from '../../plan/planner.ts'
-import { tooOldFor, type AgeLimits, type BackfillRequest } from './plan.ts'
 import { holdStream, type HeldStream } from '../../days/hold-stream.ts'
 import { shippedText } from '../../pump/end-stream.ts'
 import { shipStream } from '../../pump/pump-stream.ts'
@@ -73,62 +69,12 @@ export interface Archived {
   readonly leftOut?: string
 }
 
-function nothing(leftOut?: string): Archived {
+export function nothing(leftOut?: string): Archived {
   const none = { shipped: 0, present: 0, filtered: 0, skipped: 0, refused: 0, unreadable: new Unreadable() }
   return leftOut === undefined ? none : { ...none, leftOut }
 }
 
-interface ArchiveRequest extends Pick<BackfillRequest, 'zones' | 'from' | 'to'> {
-  /** Name of the sink whose files are read. */
-  readonly source: string
-  readonly sinks: readonly AnySink[]
-}
-
-export interface ArchiveDeps extends AgeLimits {
-  readonly pump: PumpDeps
-  /** A day's files, read from the first line on with each call, as events that serve the sink; none where it has no files. */
-  read(sink: string, zone: Zone, day: Day): AsyncIterable<ArchivedPiece>
-  settled(stream: Stream, archived: Archived): void
-}
-
-/** When a sink fails, goes on with the next one. Throws `cancelled` and the Failures of a store. */
-export async function shipArchive(
-  { source, sinks, zones, from, to }: ArchiveRequest,
-  deps: ArchiveDeps,
-  signal: AbortSignal,
-): Promise<void> {
-  const { store, apiClock, clock } = deps.pump
-
-  async function shipDay(job: ArchivedJob): Promise<Archived> {
-    const { stream, read } = job
-    const tooOld = tooOldFor(stream, clock.now(), deps)
-    if (tooOld !== undefined) return nothing(tooOld)
-    for await (const _ of read()) return await shipArchived(job, deps.pump, signal)
-    // A day without events has no file; the source's own checkpoint shows whether it was read to its end.
-    const own = await store.ledger.read({ ...stream, sink: source })
-    const isEmpty = own?.lastFull !== undefined && own.counters.events === 0
-    return nothing(isEmpty ? undefined : `${source} has no files of it`)
-  }
-
-  setClocks(await store.catalogue.checkpoints(), zones, apiClock)
-  const places = daysFrom(from, to).flatMap((day) => zones.map((zone) => ({ day, zone })))
-  for (const sink of sinks)
-    for (const { day, zone } of places) {
-      const stream = { zone: zone.id, day, sink: sink.name }
-      const read = () => deps.read(sink.name, zone, day)
-      const job = { request: crypto.randomUUID(), stream, zone, sink, read }
-      try {
-        deps.settled(stream, await shipDay(job))
-      } catch (error) {
-        if (!isFailure(error) || signal.aborted || error.code.startsWith('store_')) throw error
-        const why = `${messageOf(error)}; this sink gets nothing more in this run: run it again`
-        deps.settled(stream, nothing(why))
-        break
-      }
-    }
-}
-
-interface ArchivedJob extends HeldStream {
+export interface ArchivedJob extends HeldStream {
   /** Id of its read request: random, never used before. */
   readonly request: string
   readonly sink: AnySink

@@ -58,6 +58,8 @@ export const mostRows = 12
 const mostTitle = 30
 const barWidth = 16
 
+export type BackfillView = ReturnType<typeof createBackfillView>
+
 /** Shows the progress of a backfill: redrawn in place on a terminal, as plain lines at intervals elsewhere. */
 export function createBackfillView(config: Config, io: Pick<Io, 'stdout' | 'stderr'>, clock: Clock) {
   const display = createDisplay(config, io, clock, redrawMs)
