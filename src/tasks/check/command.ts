@@ -41,6 +41,10 @@ export async function check(
   const sum = `${counted(problems, 'problem')}. Fix ${them} and run check again.`
   const summary = problems === 0 ? paint.good('No problems.') : paint.bad(sum)
   stdout.write(json ? jsonResult({ problems, findings }) : `\n${summary}\n`)
+  return exitCodeOf(problems)
+}
+
+function exitCodeOf(problems: number): number {
   return problems > 0 ? exitCodes.failed : exitCodes.done
 }
 

@@ -33,8 +33,8 @@ interface Verb {
   readonly name: string
   readonly description: string
   readonly help: string
-  /** Returns what is printed, or the exit code. */
-  readonly act: (chosen: readonly DeadLetter[], on: Chosen) => string | Promise<number>
+  /** Returns what is printed, or whether all was done. */
+  readonly act: (chosen: readonly DeadLetter[], on: Chosen) => string | Promise<boolean>
 }
 
 const verbs: readonly Verb[] = [
@@ -116,11 +116,16 @@ export function register({ command: deadLetters, io, exit, load }: Registration)
         const areFound = areIdsFound(chosen, on)
         const done = await act(chosen, on)
         if (typeof done === 'string') io.stdout.write(done)
-        exit(!areFound ? exitCodes.failed : typeof done === 'string' ? exitCodes.done : done)
+        exit(exitCodeOf(areFound, done))
       })
     if (name !== 'export') verb.option('--json', 'as JSON')
     if (name === 'drop') verb.option('--yes', 'do not ask')
   }
+}
+
+/** 1 where an id has no dead letter, where some stay after a replay, and where nothing was dropped. */
+function exitCodeOf(areFound: boolean, done: string | boolean): number {
+  return areFound && done !== false ? exitCodes.done : exitCodes.failed
 }
 
 /** An id may hold a comma. */
@@ -194,12 +199,12 @@ function shownOf(chosen: readonly DeadLetter[], config: Config) {
   return chosen.map((each) => ({ ...each, at: iso(each.at), event: null, ...read(each) }))
 }
 
-async function drop(chosen: readonly DeadLetter[], { work, options, io }: Chosen): Promise<number> {
+async function drop(chosen: readonly DeadLetter[], { work, options, io }: Chosen): Promise<boolean> {
   const would = `drop ${counted(chosen.length, 'dead letter')} (${countLines(chosen).join('; ')})`
   const question = `${would}? They cannot be replayed afterwards.`
   if (chosen.length > 0 && !(await isConfirmed({ would, question }, options, io))) {
     io.stderr.write('nothing was dropped\n')
-    return exitCodes.failed
+    return false
   }
   const dropped = await changeDeadLetters(work, { delivers: false }, (over) =>
     dropDeadLetters(chosen, over, io.signal),
@@ -209,19 +214,17 @@ async function drop(chosen: readonly DeadLetter[], { work, options, io }: Chosen
       .map((line) => `dropped of ${line}\n`)
       .join('') || 'no dead letters\n'
   io.stdout.write(options.json === true ? jsonResult({ dropped: countsOf(dropped) }) : told)
-  return exitCodes.done
+  return true
 }
 
-async function replay(chosen: readonly DeadLetter[], { work, options, io }: Chosen): Promise<number> {
+async function replay(chosen: readonly DeadLetter[], { work, options, io }: Chosen): Promise<boolean> {
   if (chosen.length > 0) io.stderr.write(`replaying ${counted(chosen.length, 'dead letter')}\n`)
   const sinks = await changeDeadLetters(work, { delivers: true }, (over) =>
     replayDeadLetters(chosen, over, io.signal),
   )
   const tried = work.config.sinks.filter(({ name }) => sinks.some(({ sink }) => sink === name))
   resultOutput(io, tried).write(options.json === true ? jsonResult({ sinks }) : replayText(sinks))
-  if (io.signal.aborted) return exitCodes.done
-  const isWhole = sinks.every((each) => !isRefused(each) && each.left === 0)
-  return isWhole ? exitCodes.done : exitCodes.failed
+  return io.signal.aborted || sinks.every((each) => !isRefused(each) && each.left === 0)
 }
 
 const isRefused = ({ refusedAgain }: SinkReplay) => Object.keys(refusedAgain).length > 0

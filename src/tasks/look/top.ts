@@ -52,7 +52,8 @@ export function register({ command, io, exit, load }: Registration): void {
       const zones = chooseZones(config, zone)
       const archive = source === undefined ? undefined : sourceOf(config, source)
       const request = { by, zones, since, archive }
-      const { rows, unknown, leftOut, unreadable } = await count(work, request, io.signal)
+      const counts = await count(work, request, io.signal)
+      const { rows, unknown, leftOut, unreadable } = counts
       const events = sumOf(rows, 'count')
       if (events > 0)
         io.stdout.write(`${topLines(rows.slice(0, limit), by, paintFor(io.stdout)).join('\n')}\n`)
@@ -67,8 +68,13 @@ export function register({ command, io, exit, load }: Registration): void {
       const told = by === 'address' && events > 0 ? `${sum}\n${limiting}` : sum
       if (read > 0) io.stderr.write(wrapped(`${told}\n`, io.stderr))
       for (const each of unreadable.where) io.stderr.write(`cannot be read: ${printable(each, 300)}\n`)
-      if (unreadable.where.length + unknown.length > 0) exit(exitCodes.failed)
+      exit(exitCodeOf(counts))
     })
+}
+
+/** 1 where a zone is unknown to the API, or something of the files cannot be read; a day that is no longer listed is only told. */
+function exitCodeOf({ unknown, unreadable }: Counts): number {
+  return unreadable.where.length + unknown.length > 0 ? exitCodes.failed : exitCodes.done
 }
 
 type Text = (event: Event) => string | undefined
@@ -161,6 +167,8 @@ async function count(work: Work, { by, zones, since, archive }: Counted, signal:
   )
   return { rows: sorted, unknown, leftOut: days.filter((day) => !isReadable(day)), unreadable }
 }
+
+type Counts = Awaited<ReturnType<typeof count>>
 
 /** A page of a newest-first listing that lies before the time: the pages after it do too. */
 function isPast(events: readonly Event[], fromMs: number): boolean {

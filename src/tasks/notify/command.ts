@@ -18,6 +18,7 @@ export function register({ command: notify, io, exit, load }: Registration): voi
       const messenger = createMessenger(systemClock, version)
       const text = 'This is a test of shieldlog notify. Nothing is wrong.'
       const notice = { key: 'test', text, remedy: '', sinceMs: systemClock.now() }
+      let failures = 0
       const tried = async (what: string, work: () => Promise<void>) => {
         try {
           await work()
@@ -25,7 +26,7 @@ export function register({ command: notify, io, exit, load }: Registration): voi
         } catch (error) {
           if (!isFailure(error) || error.kind === 'cancelled') throw error
           io.stdout.write(`${what}  FAIL  ${printable(messageOf(error))}\n`)
-          exit(exitCodes.failed)
+          failures++
         }
       }
       try {
@@ -38,11 +39,15 @@ export function register({ command: notify, io, exit, load }: Registration): voi
         const { heartbeat } = config
         if (heartbeat !== undefined)
           await tried('heartbeat', () => messenger.beat(heartbeat.url, [], io.signal))
-        if (config.notify.length > 0 || heartbeat !== undefined) return
-        io.stderr.write('Nobody is told of anything: set notify or heartbeat.url.\n')
-        exit(exitCodes.failed)
+        const isSet = config.notify.length > 0 || heartbeat !== undefined
+        if (!isSet) io.stderr.write('Nobody is told of anything: set notify or heartbeat.url.\n')
+        exit(exitCodeOf(isSet, failures))
       } finally {
         await messenger.close()
       }
     })
+}
+
+function exitCodeOf(isSet: boolean, failures: number): number {
+  return isSet && failures === 0 ? exitCodes.done : exitCodes.failed
 }

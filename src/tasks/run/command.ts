@@ -88,7 +88,7 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
     const code = options.once ? await shipOnce(daemon, say, () => lost, stop) : await shipOn(daemon, stop)
     if (!fatal.signal.aborted) return code
     say(printable(messageOf(fatal.signal.reason)))
-    return exitCodes.failed
+    return exitCodeOf([fatal.signal.reason])
   } finally {
     stopFollowing()
     if (io.signal.aborted) runtime.telemetry.emit({ name: 'Stopping', signal: String(io.signal.reason) })
@@ -104,7 +104,7 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
 async function shipOn(daemon: Daemon, stop: AbortSignal): Promise<number> {
   await daemon.start()
   if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }))
-  return exitCodes.done
+  return exitCodeOf([])
 }
 
 async function shipOnce(daemon: Daemon, say: Teller, lost: () => number, stop: AbortSignal): Promise<number> {
@@ -115,7 +115,7 @@ async function shipOnce(daemon: Daemon, say: Teller, lost: () => number, stop: A
     if (stop.aborted) return undefined
     throw error
   })
-  if (givenUp === undefined) return exitCodes.done
+  if (givenUp === undefined) return exitCodeOf([])
   const refused = (await deadLetters()) - before
   const missing = daemon.missingZones()?.account
   const unread = [...Map.groupBy(givenUp, ({ reason }) => reason)].map(([reason, streams]) => {
@@ -132,5 +132,10 @@ async function shipOnce(daemon: Daemon, say: Teller, lost: () => number, stop: A
       `acknowledged and dropped by a destination: ${counted(lost(), 'event')}; the log has its answers`,
   ].filter((line) => line !== false)
   for (const line of complaints) say(line, 'error')
+  return exitCodeOf(complaints)
+}
+
+/** A stop by a signal is none. */
+function exitCodeOf(complaints: readonly unknown[]): number {
   return complaints.length === 0 ? exitCodes.done : exitCodes.failed
 }

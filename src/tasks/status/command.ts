@@ -64,9 +64,13 @@ export function register({ command, io, exit, load }: Registration): void {
       io.stdout.write(
         json ? jsonResult(status) : `${statusLines(status, paintFor(io.stdout), view).join('\n')}\n`,
       )
-      // For monitors.
-      if (status.problems.some(isGrave)) exit(exitCodes.failed)
+      exit(exitCodeOf(status))
     })
+}
+
+/** For monitors. */
+function exitCodeOf({ problems }: Status): number {
+  return problems.some(isGrave) ? exitCodes.failed : exitCodes.done
 }
 
 /** Whether a route is of the chosen zones and sinks. Throws UsageError. */

@@ -30,8 +30,13 @@ export function register({ command, io, exit, load }: Registration): void {
       if (json === true) io.stdout.write(jsonResult({ zones: rows }))
       else for (const line of table(rows, columns, paintFor(io.stdout))) io.stdout.write(`${line}\n`)
       for (const note of notesOf(config, listed)) io.stderr.write(`${note}\n`)
-      if (listed.some((each) => 'failure' in each)) exit(exitCodes.failed)
+      exit(exitCodeOf(listed))
     })
+}
+
+/** An account that fails does not hide the others. */
+function exitCodeOf(listed: readonly AccountZones[]): number {
+  return listed.some((each) => 'failure' in each) ? exitCodes.failed : exitCodes.done
 }
 
 /** Notes below the table: accounts that could not be read, accounts without zones, zones that are not listed. */
