@@ -63,11 +63,13 @@ export class World {
   readonly #cached = new Map<string, Answered & { readonly madeAtMs: number; readonly untilMs: number }>()
   #wrong: WrongDates | undefined
   #connection = {}
+  #isHostAhead: boolean
   readonly #noted = new Map<string, Noted>()
   requests = 0
 
   constructor(options: RunOptions['world'], clock: ModelClock, random: Random, troubles: Troubles) {
     this.options = options
+    this.#isHostAhead = options.skewMs < 0
     this.#clock = clock
     this.#random = random
     this.#troubles = troubles
@@ -75,6 +77,15 @@ export class World {
 
   now(): number {
     return this.#clock.hostMs + this.options.skewMs
+  }
+
+  /**
+   * A process has begun on a host that is ahead: from then on one server at a time has a wrong clock. A host and several
+   * servers that are days ahead at the same time may end a day too early.
+   */
+  hostIsAhead(): void {
+    this.#isHostAhead = true
+    if (this.#wrong?.isOneConnection === false) this.#wrong = undefined
   }
 
   add(zone: number, entry: Entry): void {
@@ -166,8 +177,7 @@ export class World {
     this.#wrong = {
       byMs: this.#random.pick([-1, 1]) * this.#random.between(60_000, 12 * 86_400_000),
       refuses: this.#random.chance(0.5),
-      // A host that is ahead for good and several servers that agree with it cannot be told from clocks that are right.
-      isOneConnection: this.#random.chance(0.5) || this.options.skewMs < 0,
+      isOneConnection: this.#random.chance(0.5) || this.#isHostAhead,
       left: this.#random.between(1, 4),
     }
     this.#connection = {}
