@@ -104,17 +104,24 @@ function timeOf(ms: string | undefined): string | undefined {
 // oxlint-disable-next-line no-control-regex
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g
 
-/** At most `length` characters, whole ones. */
+/** At most `length` characters, whole ones, and no more when it is escaped: strict readers count those. */
 function cutTo<Text extends string | undefined>(text: Text, length = most.text): Text | string {
-  if (text === undefined || text.length <= length) return text
-  return text.slice(0, length).replace(/[\ud800-\udbff]$/, '')
+  if (text === undefined || 2 * text.length <= length) return text
+  let size = 0
+  for (let at = 0; at < text.length; at++) {
+    size += '\\=|\n\r'.includes(text[at]!) ? 2 : 1
+    if (size > length) return text.slice(0, at).replace(/[\ud800-\udbff]$/, '')
+  }
+  return text
 }
 
+/** Simple readers take each `\|` for a part of the text, also after a backslash: none stands at the end. */
 export function headerText(text: string): string {
   return text
     .toWellFormed()
     .replaceAll(controls, ' ')
     .replaceAll(/[\\|]/g, String.raw`\$&`)
+    .replace(/\\$/, '$& ')
 }
 
 /** What `extensionText` replaces. */

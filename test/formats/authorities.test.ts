@@ -49,11 +49,17 @@ const authorities: Readonly<Record<'cef' | 'ecs' | 'ocsf' | 'otlp', (line: strin
     // oxlint-disable-next-line no-control-regex
     expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/)
     expect(line).toMatch(cefHeader)
+    // As readers do that know no escaped backslash.
+    const [, , , , , , severity = '', ...rest] = line.split(/(?<!\\)\|/)
+    expect(severity).toMatch(/^(?:\d|10|Unknown)$/)
+    expect(rest.join('|')).toMatch(/^rt=|^externalId=/)
     for (const [key, value] of cefFieldsOf(line)) {
       if (key.startsWith('BunnyShield')) continue
       const [, type = 'none', length = '0'] = cefKeys.get(key) ?? []
       expect(cefChecks[type]?.(value), `${key}=${value}: ${type}`).toBe(true)
-      if (length !== '0') expect(value.length, key).toBeLessThanOrEqual(Number(length))
+      // Strict readers count the characters before they unescape them.
+      const escaped = value.replaceAll(/[\\=\n\r]/g, '..')
+      if (length !== '0') expect(escaped.length, key).toBeLessThanOrEqual(Number(length))
     }
   },
   ecs(line) {
@@ -105,8 +111,29 @@ test('CEF escapes values so that none can add a field', () => {
 test('CEF keeps an id in full that is longer than externalId may be', () => {
   const event = eventOf(entry({ logId: 'a=|'.repeat(20) }))
   const line = cef.encode(event)
-  expect(cefFieldsOf(line).get('externalId')).toBe(event.id.slice(0, 40))
+  expect(cefFieldsOf(line).get('externalId')).toBe(event.id.slice(0, 24))
   expect(cef.identify(line)).toEqual({ id: event.id, time: event.time })
+})
+
+test.each([
+  ['ends in a backslash', 'x\\'],
+  ['ends in an escaped separator', 'x\\|'],
+  ['is full of separators', '\\|='.repeat(2000)],
+  ['is cut within an escaped character', `${'a'.repeat(1022)}=${'b'.repeat(600)}`],
+  ['is cut within an escaped character of the header', `${'a'.repeat(511)}|${'b'.repeat(600)}`],
+  ['is cut within a pair', `${'a'.repeat(1022)}\u{1f600}${'='.repeat(600)}`],
+])('simple and strict readers find the fields of a CEF line whose text %s', (_what, text) => {
+  const url = `https://shop.example/${text}`
+  const rule = { id: text, message: text }
+  const line = cef.encode(
+    buildEvent({ action: text, rule, request: { url, userAgent: text }, match: { value: text } }),
+  )
+  authorities.cef(line)
+  const { rule: _, ...ruleless } = buildEvent({ request: { url } })
+  authorities.cef(cef.encode(ruleless))
+  expect(cefFieldsOf(line).get('requestClientApplication')!.length).toBeGreaterThan(
+    Math.min(text.length, 500) - 1,
+  )
 })
 
 const enumerations = json('ocsf-captions.json') as Readonly<

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { count, duration, marks, name, onAnySink } from '../../config/fields/fields.ts'
+import { choice, count, duration, marks, name, onAnySink } from '../../config/fields/fields.ts'
 import { TlsConfig } from '../../config/fields/tls.ts'
 
 const Host = z
@@ -21,6 +21,10 @@ export const SyslogSinkConfig = z
     host: Host,
     port: count('Port of the receiver', { max: 65_535 }).default(6514),
     protocol: z.enum(['tls', 'tcp']).default('tls').describe('tcp sends events in plain text'),
+    framing: choice(
+      ['octet', 'newline'],
+      'How messages are separated: octet puts its length before each message, newline a line break after it',
+    ),
     hostname: z
       .string()
       .regex(/^[!-~]{1,255}$/, { message: 'is not a syslog host name', abort: true })

@@ -8,15 +8,17 @@ import { createReconnection } from '../reconnection.ts'
 import type { SyslogSinkConfig } from './config.ts'
 import { connect, type Connection, type Receiver } from './connection.ts'
 
-export type SyslogSinkOptions = Receiver & Pick<SyslogSinkConfig, 'name' | 'hostname' | 'maxMessageBytes'>
+export type SyslogSinkOptions = Receiver &
+  Pick<SyslogSinkConfig, 'name' | 'framing' | 'hostname' | 'maxMessageBytes'>
 
 type SyslogSinkDeps = Pick<SinkDeps, 'format' | 'clock' | 'random'>
 
 /** Small compared with the memory of a page; large enough that a page needs only a few writes. */
 const chunkBytes = 262_144
+const lineBreak = Buffer.from('\n')
 
 /**
- * Writes syslog messages (RFC 5424) with octet counting (RFC 6587) to one connection. The protocol has no
+ * Writes syslog messages (RFC 5424), framed by octet counting or line breaks (RFC 6587), to one connection. The protocol has no
  * acknowledgement: an event counts as delivered when the operating system has accepted its message and the connection
  * is still open. Messages accepted before the connection broke may be lost; an interrupted delivery is sent again as a
  * whole.
@@ -46,8 +48,9 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
     for (const event of events) {
       const message = messageIn(event, refusals)
       if (message === undefined) continue
-      // Octet counting (RFC 6587, section 3.4.1): a line break in a message cannot begin another one.
-      waiting.push(Buffer.from(`${message.length} `), message)
+      // No line has a line break, so none of a client begins another message in either framing.
+      if (options.framing === 'octet') waiting.push(Buffer.from(`${message.length} `), message)
+      else waiting.push(message, lineBreak)
       held += message.length
       if (held < chunkBytes) continue
       yield Buffer.concat(waiting)

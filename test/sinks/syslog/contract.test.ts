@@ -13,6 +13,7 @@ sinkContract('syslog', { canFail: true }, async () => {
       host: '127.0.0.1',
       port,
       protocol: 'tcp',
+      framing: 'octet',
       hostname: 'shield',
       maxMessageBytes: 65_536,
       timeoutSeconds: 10,

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
 
-/** A syslog receiver that keeps every whole message it gets by octet counting. */
+/** A syslog receiver that keeps every whole message it gets, by octet counting or by lines. */
 export interface SyslogReceiver {
   readonly port: number
   readonly messages: string[]
@@ -18,7 +18,8 @@ export interface SyslogReceiver {
 export async function receiver({
   tls,
   port = 0,
-}: { tls?: TlsOptions; port?: number } = {}): Promise<SyslogReceiver> {
+  framing = 'octet',
+}: { tls?: TlsOptions; port?: number; framing?: 'octet' | 'newline' } = {}): Promise<SyslogReceiver> {
   const sockets = new Set<Socket>()
   const messages: string[] = []
   let isPaused = false
@@ -27,12 +28,10 @@ export async function receiver({
   function take(socket: Socket, chunk: Buffer): void {
     let rest = Buffer.concat([rests.get(socket) ?? Buffer.alloc(0), chunk])
     for (;;) {
-      const count = /^([1-9]\d*) /.exec(rest.subarray(0, 12).toString('latin1'))
-      if (count === null) break
-      const [start, size] = [count[0].length, Number(count[1])]
-      if (rest.length < start + size) break
-      messages.push(rest.subarray(start, start + size).toString('utf8'))
-      rest = rest.subarray(start + size)
+      const found = framing === 'octet' ? countedIn(rest) : lineIn(rest)
+      if (found === undefined) break
+      messages.push(found.message.toString('utf8'))
+      rest = rest.subarray(found.end)
     }
     rests.set(socket, rest)
   }
@@ -69,6 +68,23 @@ export async function receiver({
       await closed
     },
   }
+}
+
+interface Found {
+  readonly message: Buffer
+  readonly end: number
+}
+
+function countedIn(bytes: Buffer): Found | undefined {
+  const count = /^([1-9]\d*) /.exec(bytes.subarray(0, 12).toString('latin1'))
+  if (count === null) return undefined
+  const end = count[0].length + Number(count[1])
+  return bytes.length < end ? undefined : { message: bytes.subarray(count[0].length, end), end }
+}
+
+function lineIn(bytes: Buffer): Found | undefined {
+  const at = bytes.indexOf('\n')
+  return at === -1 ? undefined : { message: bytes.subarray(0, at), end: at + 1 }
 }
 
 /** The text of a message behind its header. */

@@ -31,7 +31,7 @@ async function started(options: Parameters<typeof receiver>[0] = {}): Promise<Sy
 function sinkTo(port: number, more: Partial<SyslogSinkOptions> = {}, deps = { format }): Sink {
   const options = { name: 'siem', host: '127.0.0.1', port, protocol: 'tcp', hostname: 'shield' } as const
   const sink = createSyslogSink(
-    { ...options, maxMessageBytes: 65_536, timeoutSeconds: 10, ...more },
+    { ...options, framing: 'octet', maxMessageBytes: 65_536, timeoutSeconds: 10, ...more },
     { ...deps, clock: systemClock, random: () => 0 },
   )
   open.push(sink)
@@ -68,6 +68,35 @@ describe('a message', () => {
     ])
     expect(server.messages.map(textOf)).toEqual(events.map(format.encode))
   })
+
+  it.each([
+    ['octet', format],
+    ['newline', format],
+    ['octet', createNativeFormat()],
+    ['newline', createNativeFormat()],
+  ] as const)(
+    'with framing %s keeps its borders, whatever a client sends ($1.name)',
+    async (framing, format) => {
+      const server = await started({ framing })
+      const texts = [
+        'a\nb',
+        '\r\n',
+        '\n<134>1 - forged shieldlog - - - x\n',
+        '12 <134>1',
+        '\u0000\u2028',
+        '\\n',
+        'ü',
+      ]
+      const events = texts.flatMap((text, nth) => [
+        buildEvent({ id: `value-${nth}`, match: { value: text } }),
+        buildEvent({ id: text, action: text, rule: { id: text, message: text }, log: { text } }),
+      ])
+      await deliver(sinkTo(server.port, { framing }, { format }), events)
+      await waitFor(() => server.messages.length >= events.length, { what: 'all messages' })
+      expect(server.messages.map(textOf)).toEqual(events.map(format.encode))
+      expect(server.rest()).toBe(0)
+    },
+  )
 
   it('that is too long for the receiver makes its event a dead letter, and no other one', async () => {
     const server = await started()
@@ -140,7 +169,7 @@ describe('a connection', () => {
     const options = { name: 'siem', host: '127.0.0.1', port: server.port, protocol: 'tcp' } as const
     const clock = createFakeClock(1_000)
     const sink = createSyslogSink(
-      { ...options, hostname: 'shield', maxMessageBytes: 65_536, timeoutSeconds: 10 },
+      { ...options, framing: 'octet', hostname: 'shield', maxMessageBytes: 65_536, timeoutSeconds: 10 },
       { format, clock, random: () => 0.5 },
     )
     open.push(sink)
