@@ -11,7 +11,7 @@ import type { WireEntry } from './entries/entry.ts'
 import { hex4, mix } from './entries/hash.ts'
 import { createTraffic, type AppendOptions } from './entries/traffic.ts'
 import { FaultRules, type FaultRule } from './faults.ts'
-import { defaults, type SimulatorOptions } from './options.ts'
+import { defaults, type Settings, type SimulatorOptions } from './options.ts'
 import { routeOf, type Operation, type Route } from './route.ts'
 
 export type { WireEntry } from './entries/entry.ts'
@@ -91,38 +91,17 @@ export async function startSimulator(options: SimulatorOptions = {}) {
     const regular = () => regularAnswer(route, headers, body)
     const faulty = faults.answer({ route, nowMs: clock.now(), regular })
     if (faulty !== undefined) recorded.fault = faulty.kind
-    const answer = labelled(faulty?.answer ?? regular())
+    const answer = labelled(faulty?.answer ?? regular(), settings, ++requestNumber)
     recorded.status = answer.status
     await (answer.send ?? sendWhole)(response, answer, { clock, signal })
   }
 
-  /** With what every answer has. */
-  function labelled(answer: Answer): Answer {
-    const { clock, clockOffsetSeconds, compress, headers: own } = settings
-    const id = mix(++requestNumber)
-    const requestId = `${hex4(id >>> 16)}${hex4(id)}`.padStart(32, '0')
-    const { date = httpDate(clock.now() + clockOffsetSeconds * 1000) } = answer
-    const headers = { ...answer.headers, ...own, 'cdn-requestid': requestId, ...(date !== null && { date }) }
-    if (!compress || answer.body.length === 0) return { ...answer, headers }
-    const packed = { ...headers, 'content-encoding': 'gzip', vary: 'accept-encoding' }
-    return { ...answer, headers: packed, body: gzipSync(answer.body) }
-  }
-
   /** The answer without any fault. */
   function regularAnswer(route: Route, headers: IncomingHttpHeaders, body: string): Answer {
-    const { operation, malformed, zone } = route
+    const { operation } = route
     if (operation === undefined) return problem(404, 'There is no such operation.', route)
-    const key = headers['accesskey'] ?? ''
-    const { accessKey, zones } = settings
-    if (accessKey === null ? operation === 'volumes' && key === '' : key !== accessKey) {
-      const isBare = operation === 'updateRateLimit' || operation === 'uploadScanning'
-      return isBare
-        ? jsonAnswer(401, { statusCode: 401 })
-        : problem(401, 'The access key is missing or not valid.', route)
-    }
-    if (malformed !== undefined) return problem(400, malformed, route)
-    if (zone !== undefined && !zones.includes(zone))
-      return failed(route, 202, 'not_found_or_unauthorised_access.shieldzone', 'Shield zone was not found.')
+    const refused = refusalOf(route, operation, headers['accesskey'], settings)
+    if (refused !== undefined) return refused
     const answers: Readonly<Record<Operation, () => Answer>> = {
       eventLogs: () => eventLogs.answer(route),
       updateRateLimit: () => account.updateAnswer(route, body, rules),
@@ -144,11 +123,8 @@ export async function startSimulator(options: SimulatorOptions = {}) {
 
   const { host } = settings
   await once(server.listen(settings.port, host), 'listening')
-  // A server on every interface gets an address of this host as its URL.
-  const isEverywhere = ['', '0.0.0.0', '::'].includes(host)
-  const name = isEverywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
   return {
-    url: `http://${name}:${(server.address() as AddressInfo).port}`,
+    url: `http://${hostOf(host)}:${(server.address() as AddressInfo).port}`,
     requests,
     count,
     entries,
@@ -177,4 +153,44 @@ export async function startSimulator(options: SimulatorOptions = {}) {
       await Promise.all([closing, ...open])
     },
   }
+}
+
+/** With what every answer has. */
+function labelled(answer: Answer, settings: Settings, number: number): Answer {
+  const { clock, clockOffsetSeconds, compress, headers: own } = settings
+  const id = mix(number)
+  const requestId = `${hex4(id >>> 16)}${hex4(id)}`.padStart(32, '0')
+  const { date = httpDate(clock.now() + clockOffsetSeconds * 1000) } = answer
+  const headers = { ...answer.headers, ...own, 'cdn-requestid': requestId, ...(date !== null && { date }) }
+  if (!compress || answer.body.length === 0) return { ...answer, headers }
+  const packed = { ...headers, 'content-encoding': 'gzip', vary: 'accept-encoding' }
+  return { ...answer, headers: packed, body: gzipSync(answer.body) }
+}
+
+/** The answer to a request that is not allowed, not well formed, or for a zone that there is not. */
+function refusalOf(
+  route: Route,
+  operation: Operation,
+  given: IncomingHttpHeaders[string],
+  settings: Settings,
+): Answer | undefined {
+  const { malformed, zone } = route
+  const key = given ?? ''
+  const { accessKey, zones } = settings
+  if (accessKey === null ? operation === 'volumes' && key === '' : key !== accessKey) {
+    const isBare = operation === 'updateRateLimit' || operation === 'uploadScanning'
+    return isBare
+      ? jsonAnswer(401, { statusCode: 401 })
+      : problem(401, 'The access key is missing or not valid.', route)
+  }
+  if (malformed !== undefined) return problem(400, malformed, route)
+  if (zone !== undefined && !zones.includes(zone))
+    return failed(route, 202, 'not_found_or_unauthorised_access.shieldzone', 'Shield zone was not found.')
+  return undefined
+}
+
+/** A server on every interface gets an address of this host. */
+function hostOf(host: string): string {
+  if (['', '0.0.0.0', '::'].includes(host)) return '127.0.0.1'
+  return host.includes(':') ? `[${host}]` : host
 }

@@ -184,7 +184,7 @@ export async function reconcile(writer: Writer, place: string, known: Reconcilia
     }
     if (end < bytes) return sayReplaced(name, 'its content is not what shieldlog wrote')
     if (size > bytes) {
-      const copy = await keepAside(part, bytes)
+      const copy = await keepAside(writer, place, part, bytes, signal)
       const hasLines = (await endOfWholeLines(path, size)) > bytes
       if (hasLines) await known.unreadable?.lost(copy)
     }
@@ -205,7 +205,7 @@ export async function reconcile(writer: Writer, place: string, known: Reconcilia
     const length = await compressedLength(compressed)
     if (part.plain !== undefined) {
       if (!isLengthOf(length, compressed, part.plain.size)) {
-        await keepAside(part, 0)
+        await keepAside(writer, place, part, 0, signal)
         const why = 'a compressed file of another length exists; the plain file was moved aside'
         sayReplaced(part.name, why)
       }
@@ -218,23 +218,6 @@ export async function reconcile(writer: Writer, place: string, known: Reconcilia
       const text = `${about} is compressed and contains lines that the store does not know; they will be written twice`
       writer.emitOnce(about, { name: 'Warned', about: 'compressed part', text })
     }
-  }
-
-  /**
-   * Copies what the plain part holds beyond a length, synced, before the caller cuts it. Normally that is one delivery
-   * of a killed process, which is read again; with an older copy of the store it is everything that the copy lacks.
-   * Only the longest copy per length is kept, so that a process that dies repeatedly leaves one. Returns its path.
-   */
-  async function keepAside({ name, path, plain }: PartOnDisk, from: number): Promise<string> {
-    await dropOldCopies(root, deps.clock.now())
-    const folder = await makeFolders(root, copiesFolder, settings.dirMode)
-    const copy = join(folder, `${copyPrefix(place)}${name}.from-${from}`)
-    const kept = await lookAt(copy)
-    if (kept !== undefined && kept.size >= plain!.size - from) return copy
-    await copyTo(`${copy}.unfinished`, settings, readBytes(path, from), signal)
-    await rename(`${copy}.unfinished`, copy)
-    await syncFolder(folder)
-    return copy
   }
 
   const states = await inspectParts(await findFolder(root, place), to)
@@ -260,6 +243,29 @@ export async function reconcile(writer: Writer, place: string, known: Reconcilia
     /** First part number never used. */
     nextNumber: 1 + Math.max(0, ...states.map(({ name }) => numberOf(name))),
   }
+}
+
+/**
+ * Copies what the plain part holds beyond a length, synced, before the caller cuts it. Normally that is one delivery
+ * of a killed process, which is read again; with an older copy of the store it is everything that the copy lacks.
+ * Only the longest copy per length is kept, so that a process that dies repeatedly leaves one. Returns its path.
+ */
+async function keepAside(
+  { deps, root, settings }: Writer,
+  place: string,
+  { name, path, plain }: PartOnDisk,
+  from: number,
+  signal: AbortSignal,
+): Promise<string> {
+  await dropOldCopies(root, deps.clock.now())
+  const folder = await makeFolders(root, copiesFolder, settings.dirMode)
+  const copy = join(folder, `${copyPrefix(place)}${name}.from-${from}`)
+  const kept = await lookAt(copy)
+  if (kept !== undefined && kept.size >= plain!.size - from) return copy
+  await copyTo(`${copy}.unfinished`, settings, readBytes(path, from), signal)
+  await rename(`${copy}.unfinished`, copy)
+  await syncFolder(folder)
+  return copy
 }
 
 function numberOf(name: string): number {

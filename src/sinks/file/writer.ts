@@ -57,6 +57,7 @@ export async function openWriter(
   await makeFolders(root, ownFolder, dirMode)
   await dropOldCopies(root, clock.now())
   const identity = await takeIdentity(root, { store, sink }, mode)
+  const by = { compress, mode, openFile }
   const said = new Set<string>()
   /** By path. */
   const waiting = new Map<string, ClosedPart>()
@@ -109,7 +110,7 @@ export async function openWriter(
     try {
       const modifiedMs = await modifiedOf(folder, part)
       if (modifiedMs === undefined) return
-      const compressedBytes = await writeCompressed(path, bytes, unfinished)
+      const compressedBytes = await writeCompressed(by, path, bytes, unfinished, signal)
       await jobs.run(place, async () => {
         if (signal.aborted || (await modifiedOf(folder, part)) !== modifiedMs) return
         await rename(unfinished, path + suffix)
@@ -121,25 +122,6 @@ export async function openWriter(
     } finally {
       await unlink(unfinished).catch(() => undefined)
     }
-  }
-
-  /**
-   * Writes the compressed bytes, syncs the file and reads it back: the plain part may be removed only when the
-   * compressed file decodes to the same bytes. Header (zstd) or trailer (gzip) names the uncompressed length.
-   */
-  async function writeCompressed(path: string, bytes: number, unfinished: string): Promise<number> {
-    const params = { [zlib.ZSTD_c_checksumFlag]: 1 }
-    const encoder = compress === 'zstd' ? createZstdCompress({ pledgedSrcSize: bytes, params }) : createGzip()
-    const [plain, readBack] = [createHash('sha256'), createHash('sha256')]
-    // A source that fails destroys the encoder, so that its reader gets the error.
-    const source = pipeline(hashed(readBytes(path), plain, signal), encoder, () => undefined)
-    // Where nothing was read of it, only this closes the part.
-    const size = await copyTo(unfinished, { mode, openFile }, source, signal).finally(() => encoder.destroy())
-    let length = 0
-    for await (const piece of hashed(readBytes(unfinished), readBack, signal)) length += piece.length
-    if (length !== bytes || readBack.digest('hex') !== plain.digest('hex'))
-      throw new Error('the compressed file does not decompress to the content of the part')
-    return size
   }
 
   return {
@@ -192,6 +174,31 @@ export async function dropOldCopies(root: string, nowMs: number): Promise<void> 
 async function modifiedOf(folder: string, { part, bytes }: CommittedPart): Promise<number | undefined> {
   const found = await lookAtPart(folder, part)
   return found?.compressed === undefined && found?.plain?.size === bytes ? found.plain.mtimeMs : undefined
+}
+
+/**
+ * Writes the compressed bytes, syncs the file and reads it back: the plain part may be removed only when the
+ * compressed file decodes to the same bytes. Header (zstd) or trailer (gzip) names the uncompressed length.
+ */
+async function writeCompressed(
+  { compress, mode, openFile }: Pick<FileSinkSettings, 'compress' | 'mode'> & { openFile: typeof open },
+  path: string,
+  bytes: number,
+  unfinished: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const params = { [zlib.ZSTD_c_checksumFlag]: 1 }
+  const encoder = compress === 'zstd' ? createZstdCompress({ pledgedSrcSize: bytes, params }) : createGzip()
+  const [plain, readBack] = [createHash('sha256'), createHash('sha256')]
+  // A source that fails destroys the encoder, so that its reader gets the error.
+  const source = pipeline(hashed(readBytes(path), plain, signal), encoder, () => undefined)
+  // Where nothing was read of it, only this closes the part.
+  const size = await copyTo(unfinished, { mode, openFile }, source, signal).finally(() => encoder.destroy())
+  let length = 0
+  for await (const piece of hashed(readBytes(unfinished), readBack, signal)) length += piece.length
+  if (length !== bytes || readBack.digest('hex') !== plain.digest('hex'))
+    throw new Error('the compressed file does not decompress to the content of the part')
+  return size
 }
 
 async function* hashed(

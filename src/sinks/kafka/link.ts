@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import type { Connection, MessageToProduce, Producer, SASLOptions } from '@platformatic/kafka'
+import type * as Kafka from '@platformatic/kafka'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import { orAborted, within } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
@@ -8,7 +8,7 @@ import { maxRestMs, maxRetryAfterMs } from '../../transport/retry.ts'
 import type { KafkaSinkConfig } from './config.ts'
 import { readTopicRules, topicSettings, type TopicRules } from './topic.ts'
 
-export type Message = MessageToProduce
+export type Message = Kafka.MessageToProduce
 
 /** A session of an idempotent producer: brokers drop what it sends twice. Its first failure ends it. */
 export type Link = Awaited<ReturnType<typeof connect>>
@@ -30,28 +30,10 @@ const rulesForMs = 300_000
  */
 export async function connect(settings: Settings, what: string, clock: Clock, signal: AbortSignal) {
   const kafka = await import('@platformatic/kafka')
-  const { brokers, compression, tls, timeoutSeconds } = settings
+  const { brokers, tls, timeoutSeconds } = settings
   const timeoutMs = timeoutSeconds * 1000
-  const producer: Producer = new kafka.Producer({
-    clientId: 'shieldlog',
-    bootstrapBrokers: [...brokers],
-    idempotent: true,
-    // Else the client claims to continue the session of producer 0.
-    producerId: -1n,
-    producerEpoch: -1,
-    compression,
-    retries: tries,
-    retryDelay: (_client, _operation, attempt) => pauseMs(attempt),
-    timeout: timeoutMs,
-    requestTimeout: timeoutMs,
-    connectTimeout: Math.min(timeoutMs, connectMs),
-    autocreateTopics: false,
-    ...(settings.sasl && { sasl: saslOf(settings.sasl) }),
-    ...(tls && { tls: { ca: tls.ca, cert: tls.cert, key: tls.key } }),
-    // Clusters in the cloud find the broker by the name; an address must not be sent as one.
-    tlsServerName: brokers.every((broker) => isIP(broker.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')) === 0),
-  })
-  const connections = new Set<Connection>()
+  const producer = producerOf(kafka, settings)
+  const connections = new Set<Kafka.Connection>()
   producer.connections.on('connecting', ({ connection }) => {
     connections.add(connection)
     connection.once('close', () => connections.delete(connection))
@@ -64,7 +46,10 @@ export async function connect(settings: Settings, what: string, clock: Clock, si
   let throttledUntilMs = 0
   const { asyncStart: answers } = kafka.connectionsApiChannel
   function watch(message: unknown): void {
-    const { connection, result } = message as { readonly connection: Connection; readonly result?: unknown }
+    const { connection, result } = message as {
+      readonly connection: Kafka.Connection
+      readonly result?: unknown
+    }
     const throttleMs: unknown = connections.has(connection) && Reflect.get(Object(result), 'throttleTimeMs')
     if (typeof throttleMs !== 'number') return
     throttledUntilMs = Math.max(throttledUntilMs, clock.monotonic() + Math.min(throttleMs, maxRetryAfterMs))
@@ -105,19 +90,6 @@ export async function connect(settings: Settings, what: string, clock: Clock, si
     throw new Failure('wait', 'throttled', why, { retryAt: clock.now() + leftMs })
   }
 
-  /** Undefined where the brokers do not tell: they need a right for it. */
-  async function askRules(topic: string): Promise<TopicRules | undefined> {
-    const connection = [...connections].find((each) => each.isConnected())
-    if (connection === undefined) return undefined
-    const asked = { resourceType: 2 as const, resourceName: topic, configurationKeys: topicSettings }
-    // The oldest version that Kafka 4 speaks.
-    const { results } = await kafka.describeConfigsV1.api
-      .async(connection, [asked])
-      .catch(() => ({ results: [] }))
-    const configs = results[0]?.configs
-    return configs && readTopicRules(new Map(configs.map(({ name, value }) => [name, value] as const)))
-  }
-
   await ask(async () => {
     // Without further tries: a login that is refused again and again may be locked.
     await producer.metadata({ topics: [], retries: 0 })
@@ -130,7 +102,7 @@ export async function connect(settings: Settings, what: string, clock: Clock, si
       const known = rules.get(topic)
       if (known !== undefined && clock.monotonic() < known.untilMs) return known.rules
       await rest(signal)
-      const read = await ask(() => askRules(topic), signal)
+      const read = await ask(() => askRules(kafka, connections, topic), signal)
       rules.set(topic, { rules: read, untilMs: clock.monotonic() + rulesForMs })
       return read
     },
@@ -172,17 +144,58 @@ export async function connect(settings: Settings, what: string, clock: Clock, si
   }
 }
 
+function producerOf(kafka: typeof Kafka, settings: Settings): Kafka.Producer {
+  const { brokers, compression, tls, timeoutSeconds } = settings
+  const timeout = timeoutSeconds * 1000
+  return new kafka.Producer({
+    clientId: 'shieldlog',
+    bootstrapBrokers: [...brokers],
+    idempotent: true,
+    // Else the client claims to continue the session of producer 0.
+    producerId: -1n,
+    producerEpoch: -1,
+    compression,
+    retries: tries,
+    retryDelay: (_client, _operation, attempt) => pauseMs(attempt),
+    timeout,
+    requestTimeout: timeout,
+    connectTimeout: Math.min(timeout, connectMs),
+    autocreateTopics: false,
+    ...(settings.sasl && { sasl: saslOf(settings.sasl) }),
+    ...(tls && { tls: { ca: tls.ca, cert: tls.cert, key: tls.key } }),
+    // Clusters in the cloud find the broker by the name; an address must not be sent as one.
+    tlsServerName: brokers.every((broker) => isIP(broker.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')) === 0),
+  })
+}
+
+/** Undefined where the brokers do not tell: they need a right for it. */
+async function askRules(
+  kafka: typeof Kafka,
+  connections: ReadonlySet<Kafka.Connection>,
+  topic: string,
+): Promise<TopicRules | undefined> {
+  const connection = [...connections].find((each) => each.isConnected())
+  if (connection === undefined) return undefined
+  const asked = { resourceType: 2 as const, resourceName: topic, configurationKeys: topicSettings }
+  // The oldest version that Kafka 4 speaks.
+  const { results } = await kafka.describeConfigsV1.api
+    .async(connection, [asked])
+    .catch(() => ({ results: [] }))
+  const configs = results[0]?.configs
+  return configs && readTopicRules(new Map(configs.map(({ name, value }) => [name, value] as const)))
+}
+
 /** Bits of the operations of a topic; brokers that do not tell give the smallest number. */
 const mayWrite = 1 << 4
 const unknownRights = -(2 ** 31)
 
 /** Read again for each connection: tokens expire, and passwords change. */
-function saslOf({ mechanism, username, password, token }: NonNullable<Settings['sasl']>): SASLOptions {
+function saslOf({ mechanism, username, password, token }: NonNullable<Settings['sasl']>): Kafka.SASLOptions {
   const read = (secret: typeof password) => () => {
     secret?.reread()
     return secret?.reveal() ?? ''
   }
-  const named = mechanism.toUpperCase() as SASLOptions['mechanism']
+  const named = mechanism.toUpperCase() as Kafka.SASLOptions['mechanism']
   if (mechanism === 'oauthbearer') return { mechanism: named, token: read(token) }
   return { mechanism: named, username: username ?? '', password: read(password) }
 }

@@ -119,17 +119,6 @@ export function databaseOn(handle: DatabaseSync, path = 'memory', tries = 1, fil
     throw refusal(`${text}: run the version that made it, or set \`state\` to another path`)
   }
 
-  function useLog(): void {
-    // Auto-vacuum can only be chosen before the first page is written, which the change to WAL does.
-    handle.exec(`PRAGMA encoding = 'UTF-8'; PRAGMA auto_vacuum = INCREMENTAL`)
-    const [mode] = Object.values(prepare('PRAGMA journal_mode = WAL').get() ?? {})
-    if (mode !== 'wal') {
-      const text = `the file system of ${path} does not support a shared write-ahead log`
-      throw refusal(`${text}: set \`state\` to a path on a local disk`)
-    }
-    handle.exec('PRAGMA journal_size_limit = 16777216')
-  }
-
   return {
     prepare,
     /** Statements without values, inside of work. */
@@ -140,7 +129,7 @@ export function databaseOn(handle: DatabaseSync, path = 'memory', tries = 1, fil
     async prepareStore(): Promise<void> {
       // Before anything is changed in a file that may belong to another program.
       await read(isStore)
-      if (file !== undefined) await attempt(path, tries, useLog)
+      if (file !== undefined) await attempt(path, tries, () => useLog(handle, path))
       await write(() => isStore() || handle.exec(layout))
       if (file !== undefined) logs = logsOf(path).map((place) => ({ place, at: fileAt(place) }))
     },
@@ -150,6 +139,17 @@ export function databaseOn(handle: DatabaseSync, path = 'memory', tries = 1, fil
       isClosed = true
     },
   }
+}
+
+function useLog(handle: DatabaseSync, path: string): void {
+  // Auto-vacuum can only be chosen before the first page is written, which the change to WAL does.
+  handle.exec(`PRAGMA encoding = 'UTF-8'; PRAGMA auto_vacuum = INCREMENTAL`)
+  const [mode] = Object.values(handle.prepare('PRAGMA journal_mode = WAL').get() ?? {})
+  if (mode !== 'wal') {
+    const text = `the file system of ${path} does not support a shared write-ahead log`
+    throw refusal(`${text}: set \`state\` to a path on a local disk`)
+  }
+  handle.exec('PRAGMA journal_size_limit = 16777216')
 }
 
 /** SQLite names them after the file that a link leads to. */
