@@ -55,6 +55,8 @@ export interface Destination<Each> {
   readonly remedy: string
   /** `tries`: of one request, where it only tests the destination. Throws Failure. */
   send(pieces: readonly Each[], signal: AbortSignal, tries?: number): Promise<Sent>
+  /** An event that it finds too old is counted and kept nowhere. Default: a dead letter, since its settings allow the age. */
+  readonly skipsTooOld?: boolean
   /** Replaces secrets in a text of the destination, and makes it one line of at most 4 KiB of UTF-8. */
   mask(text: string): string
 }
@@ -114,7 +116,7 @@ export class Settled {
    */
   async delivery(
     { hasTaken, refusalsStand, to }: Pick<Settling<Piece>, 'hasTaken' | 'refusalsStand' | 'to'>,
-    failure: Failure | undefined,
+    failure?: Failure,
     isKeptBack = false,
   ): Promise<Delivery> {
     const { taken, refusals, skipped, bytes, lost } = this
@@ -281,6 +283,7 @@ export class UnsettledBatch<Each extends Piece> {
   #refuse({ event }: Each, refusedFor: RefusedFor, said: string): void {
     const { refusalsStand, settled, tally, to } = this.#by
     const isTooOld = refusedFor === 'too_old'
+    if (isTooOld && to.skipsTooOld === true) return settled.refuse(event, refusedFor, to.mask(said))
     // The destination takes less than `batch.maxAgeHours` says, so nobody knew it before: a person has to be told.
     const reason = isTooOld ? 'refused' : refusedFor
     const refusal = { event, reason, answer: to.mask(said) }

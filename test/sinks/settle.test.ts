@@ -38,6 +38,7 @@ async function settle(
   batch: typeof pieces,
   answer: (ids: string[], request: number) => Sent,
   evidence: Evidence = newTally(),
+  more: { readonly skipsTooOld?: boolean } = {},
 ) {
   const taken: string[] = []
   const settled = new Settled()
@@ -46,6 +47,7 @@ async function settle(
   const sender = {
     what: 'sink x',
     remedy: 'check it',
+    ...more,
     mask: (text: string) => text,
     send(part: typeof pieces) {
       const ids = idsOf(part)
@@ -64,6 +66,7 @@ async function settle(
   )
   const refusals = [...settled.refusals, ...settled.skipped]
   return {
+    settled,
     taken,
     kept: settled.taken.map(({ id }) => id),
     refusals,
@@ -164,6 +167,16 @@ describe('a batch', () => {
       const old = await settle(pieces, () => ({ kind: 'split', reason: 'too_old', said: 'old' }), tally)
       expect(old.failure).toBeUndefined()
       expect(old.refusals).toHaveLength(pieces.length)
+    })
+
+    it('is counted and kept nowhere where its events are too old for a destination that says so', async () => {
+      const old: Sent = { kind: 'split', reason: 'too_old', said: 'old' }
+      const { settled, failure } = await settle(pieces.slice(0, 5), () => old, newTally(), {
+        skipsTooOld: true,
+      })
+      expect(failure).toBeUndefined()
+      expect(settled).toMatchObject({ refusals: [], skipped: { length: 5 } })
+      expect(settled.skipped[0]).toMatchObject({ reason: 'too_old', answer: 'old' })
     })
 
     it('is tried by samples too where the destination stops reading at each refused event', async () => {

@@ -1,5 +1,5 @@
 import { startOf } from '../../domain/day.ts'
-import type { Delivery, Refusal, Skip } from '../../domain/event/delivery.ts'
+import type { Delivery } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import { createInTurn, orAborted } from '../../domain/promises.ts'
@@ -9,8 +9,9 @@ import type { OpenOptions, Sink, SinkCheck } from '../../ports/delivery.ts'
 import type { SinkDeps } from '../deps.ts'
 import { lineOf } from '../lines.ts'
 import { createReconnection } from '../reconnection.ts'
+import { evidenceOf, Settled, Tally, UnsettledBatch, type Destination, type Sent } from '../settle.ts'
 import type { KafkaSinkConfig } from './config.ts'
-import { connect, type Link, type Message, type Refused } from './link.ts'
+import { connect, type Message } from './link.ts'
 import { assertKeeps, type TopicRules } from './topic.ts'
 
 type KafkaSinkDeps = Pick<SinkDeps, 'format' | 'clock' | 'random'>
@@ -19,7 +20,7 @@ type Settings = Pick<
   'name' | 'brokers' | 'topic' | 'compression' | 'timestamp' | 'sasl' | 'tls' | 'timeoutSeconds' | 'batch'
 >
 
-type Piece = Readonly<{ event: Event; message: Message }>
+type Piece = Readonly<{ event: Event; bytes: number; message: Message }>
 
 /** Key, headers and fields of a record besides the line. */
 const envelopeBytes = 100
@@ -42,60 +43,49 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
   const address = `kafka://${brokers.join(',')}/${topic}`
   const what = `sink ${name} (${address})`
   const inTurn = createInTurn()
+  const tally = new Tally()
+  const remedy = 'check the settings of the topic'
+  const to: Destination<Piece> = { what, remedy, skipsTooOld: true, mask: String, send }
   const link = createReconnection((signal) => connect(settings, what, clock, signal), deps)
 
+  async function send(pieces: readonly Piece[], signal: AbortSignal): Promise<Sent> {
+    const messages = pieces.map(({ message }) => message)
+    const refused = await (await link.open(signal)).send(messages, signal)
+    if (refused === undefined) return { kind: 'delivered' }
+    const { reason, answer } = refused
+    if (reason !== 'bad_time') return { kind: 'split', reason, said: answer }
+    if (pieces.length === 1 && clock.now() - Number(messages[0]!.timestamp) < surelyYoungMs) {
+      const why = `${answer} to a time of the last minutes; check the clocks of the brokers and of this host`
+      throw new Failure('retry', 'rejected', `${what}: ${why}`)
+    }
+    return { kind: 'split', reason: 'too_old', said: answer }
+  }
+
   async function deliver(
-    { zone, day }: Stream,
+    stream: Stream,
     events: readonly Event[],
-    { hasTaken, refusalsStand = false, ageNow = () => clock.now() }: OpenOptions,
+    options: OpenOptions,
     signal: AbortSignal,
   ): Promise<Delivery> {
-    const to = { topic: topic.replaceAll('{zone}', String(zone)), key: Buffer.from(String(zone)) }
-    const taken: Event[] = []
-    const refusals: Refusal[] = []
-    const skipped: Skip[] = []
-    let bytes = 0
-    let failure: Failure | undefined
-    const stampOf = ({ timeMs = startOf(day) }: Event) =>
-      // Brokers refuse a time ahead of theirs.
-      timestamp === 'event' ? Math.min(Math.floor(timeMs), clock.now()) : clock.now()
-
-    function refuse({ event, message }: Piece, { reason, answer }: Refused): void {
-      if (reason !== 'bad_time') return void refusals.push({ event, reason, answer })
-      if (clock.now() - Number(message.timestamp) < surelyYoungMs) {
-        const why = `${answer} to a time of the last minutes; check the clocks of the brokers and of this host`
-        throw new Failure('retry', 'rejected', `${what}: ${why}`)
-      }
-      skipped.push({ event, reason: 'too_old', answer })
-    }
-
-    async function send(pieces: readonly Piece[], by: Link): Promise<void> {
-      const messages = pieces.map(({ message }) => message)
-      const refused = await by.send(messages, signal)
-      if (refused === undefined) {
-        for (const { event, message } of pieces) {
-          taken.push(event)
-          bytes += message.value!.length
-        }
-      } else if (pieces.length === 1) refuse(pieces[0]!, refused)
-      else {
-        const half = Math.ceil(pieces.length / 2)
-        await send(pieces.slice(0, half), by)
-        await send(pieces.slice(half), by)
-      }
-    }
+    const { zone, day } = stream
+    const named = topic.replaceAll('{zone}', String(zone))
+    const settled = new Settled()
+    const settling = { ...deps, ...evidenceOf(stream, options, tally), to, settled, signal }
 
     function* batches(rules: TopicRules | undefined): Generator<Piece[]> {
       let [pieces, size]: [Piece[], number] = [[], 0]
+      const { ageNow = () => clock.now() } = options
       const { maxAgeMs = Infinity } = rules ?? {}
       const nowMs = ageNow() ?? -Infinity
       for (const event of events) {
-        const stampMs = stampOf(event)
+        const { timeMs = startOf(day) } = event
+        // Brokers refuse a time ahead of theirs.
+        const stampMs = timestamp === 'event' ? Math.min(Math.floor(timeMs), clock.now()) : clock.now()
         if (nowMs - stampMs > maxAgeMs) {
-          skipped.push({ event, reason: 'too_old', answer: `not sent: ${limitOf(rules!)}` })
+          settled.refuse(event, 'too_old', `not sent: ${limitOf(rules!)}`)
           continue
         }
-        const line = lineOf(event, format, refusals)
+        const line = lineOf(event, format, settled.refusals)
         if (line === undefined) continue
         const value = Buffer.from(line)
         const bytes = value.length + envelopeBytes
@@ -103,36 +93,23 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
           yield pieces
           ;[pieces, size] = [[], 0]
         }
-        pieces.push({
-          event,
-          message: { ...to, value, timestamp: BigInt(stampMs), headers: headersOf(event) },
-        })
+        const key = Buffer.from(String(zone))
+        const stamped = { timestamp: BigInt(stampMs), headers: headersOf(event) }
+        pieces.push({ event, bytes: value.length, message: { topic: named, key, value, ...stamped } })
         size += bytes
       }
       if (pieces.length > 0) yield pieces
     }
 
     try {
-      const rules = await (await link.open(signal)).rulesOf(to.topic, signal)
-      if (rules !== undefined) assertKeeps(to.topic, rules, what)
-      for (const pieces of batches(rules)) await send(pieces, await link.open(signal))
+      const rules = await (await link.open(signal)).rulesOf(named, signal)
+      if (rules !== undefined) assertKeeps(named, rules, what)
+      for (const pieces of batches(rules)) await new UnsettledBatch(pieces, settling).settle()
     } catch (error) {
-      if (!isFailure(error) || taken.length + refusals.length + skipped.length === 0) throw error
-      failure = error
+      if (!isFailure(error)) throw error
+      return await settled.delivery(settling, error)
     }
-    const refused = refusals.filter(({ reason }) => reason === 'refused')
-    // As long as the sink has taken nothing, the error may be its own. One by size needs no proof.
-    if (refused.length > 0 && taken.length === 0 && !refusalsStand && (await hasTaken?.()) !== true) {
-      const why = `${what} has taken no event yet, and ${refused[0]!.answer}; check the settings of the topic`
-      throw failure ?? new Failure('retry', 'rejected', why)
-    }
-    return {
-      refusals,
-      skipped,
-      committed: [],
-      bytes,
-      ...(failure !== undefined && { partial: { taken, failure } }),
-    }
+    return await settled.delivery(settling)
   }
 
   function noteOf(rules: TopicRules | undefined): Pick<SinkCheck, 'note'> {
