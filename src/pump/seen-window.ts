@@ -72,7 +72,7 @@ export class SeenWindow implements Disposable {
     await this.#load(minutes)
     const held = this.#held
     const sets = new Map([...minutes].map((minute) => [minute, [this.#minutes.get(minute)!, held] as const]))
-    const inPage = new FingerprintSet()
+    let inPage: FingerprintSet | undefined
     const listed = new FingerprintSet(events.length + last.length)
     for (const identity of last) listed.add(BigInt(`0x${identity}`))
     let [met, later] = [0, 0]
@@ -84,7 +84,8 @@ export class SeenWindow implements Disposable {
       const isCounted = listed.add(identity) && (timeMs === undefined || timeMs >= sinceMs)
       if (isMet && isCounted) met++
       if (isMet && !hasOwnId) return false
-      const isUnseen = !isHeldIn(known, event) && inPage.add(event.fingerprint)
+      const isUnseen =
+        !isHeldIn(known, event) && (inPage ??= new FingerprintSet(events.length)).add(event.fingerprint)
       if (!isMet && isCounted && (held.has(identity) || (isUnseen && !hasOwnId))) later++
       return isUnseen
     })
