@@ -33,10 +33,10 @@ function hideValues(
     const value = text.slice(start, end)
     if (value.trim() === '') continue
     copies.remember(value)
-    parts.push(text.slice(from, start), redacted)
+    parts.push(text.slice(from, start))
     names.lastIndex = from = end
   }
-  return from === 0 ? text : parts.join('') + text.slice(from)
+  return from === 0 ? text : [...parts, text.slice(from)].join(redacted)
 }
 
 /** The index of what the pattern, a sticky or global one, finds at `from` or later. */
