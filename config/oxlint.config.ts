@@ -301,7 +301,7 @@ const readersOfEnvironment = [
   '**/src/tasks/run/command.ts',
   '**/src/config/load.ts',
   '**/src/transport/proxies.ts',
-  '**/src/tasks/init/command.ts',
+  '**/src/tasks/init/*.ts',
   '**/src/terminal/program-name.ts',
   // The variables of a proxy, for requests that the SDK of AWS makes.
   '**/src/sinks/aws/credentials.ts',
