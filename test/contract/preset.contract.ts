@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { testEvent } from '../../src/tasks/check/check.ts'
 import { answerRows, outcomeFor, type Outcome, type PresetName } from './answers.ts'
 import { type Dialect, ids, nowMs, type ShipResult, type Script, ship } from './scripted-destination.ts'
+import { testEvent } from '../../src/tasks/check/sinks.ts'
 
 /** What every preset owes to the pump, whatever the destination does. */
 export function presetContract(preset: PresetName, dialect: Dialect, name: string = preset): void {

@@ -3,7 +3,6 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Finding } from '../../src/tasks/check/check.ts'
 import type { SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { createShiftedClock } from '../entry/shifted-clock.ts'
 import { startRedis } from '../setup/redis.ts'
@@ -12,6 +11,7 @@ import { waitFor } from '../setup/wait-for.ts'
 import * as faults from '../simulator/faults.ts'
 import { serve } from '../sinks/http/destination-server.ts'
 import { accessKey, openWorkshop, openWorkshopWithApi } from './workshop.ts'
+import type { StepResult } from '../../src/tasks/check/result.ts'
 
 type World = Awaited<ReturnType<typeof openWorkshopWithApi>>
 type Fault = Parameters<World['simulator']['fail']>[0]
@@ -19,7 +19,7 @@ type Fault = Parameters<World['simulator']['fail']>[0]
 /** What `check` finds, as JSON. */
 async function foundIn({ execute }: World, ...args: string[]) {
   const { code, stdout } = await execute('check', '--json', ...args)
-  const { problems, findings } = JSON.parse(stdout) as { problems: number; findings: Finding[] }
+  const { problems, findings } = JSON.parse(stdout) as { problems: number; findings: StepResult[] }
   expect(code).toBe(problems > 0 ? 1 : 0)
   return { problems, findings, lines: findings.map(({ step, mark, text }) => `${step} ${mark} ${text}`) }
 }

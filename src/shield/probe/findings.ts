@@ -3,7 +3,7 @@ import { counted } from '../../domain/text/terminal-text.ts'
 import type { Observations, Walk } from './read-listings.ts'
 
 /** One point of the API that is not documented. */
-export interface Finding {
+export interface ProbedPoint {
   readonly point: string
   /** What shieldlog assumes, by its defaults. */
   readonly assumed: string
@@ -18,7 +18,7 @@ const everySeconds = 30
 /** The probe ended before. */
 const notRead = 'not read'
 
-export function findingsOf(seen: Observations, requestsPerSecond: number): Finding[] {
+export function findingsOf(seen: Observations, requestsPerSecond: number): ProbedPoint[] {
   const { walks, yesterday, firstPages, answers, headers, entries } = seen
   const all = [...walks, yesterday ?? []].flat()
   const pages = all.flatMap((walk) => walk.pages)
@@ -115,7 +115,7 @@ function unexpectedFound({ unexpected: { names, counts } }: Observations['entrie
 }
 
 /** The settings that differ from their defaults, as a configuration has them. */
-export function settingsOf(findings: readonly Finding[]): Record<string, object> {
+export function settingsOf(findings: readonly ProbedPoint[]): Record<string, object> {
   const sections: Record<string, Record<string, string | number>> = {}
   for (const { setting = '', value } of findings) {
     if (value === undefined) continue
@@ -223,7 +223,7 @@ function lifeOf({ rereads, walks }: Observations): string {
   return `more than ${Math.floor(least)} s${refused.length > 0 ? `, and less than ${Math.ceil(most)} s` : ''}`
 }
 
-function readableDays({ days }: Observations): Finding {
+function readableDays({ days }: Observations): ProbedPoint {
   const refused = days.find(({ failure }) => failure !== undefined)
   // A service that answers any day may have no events of old ones any more.
   const last = refused === undefined ? days.findLastIndex(({ events }) => events > 0) : days.length - 2
@@ -246,7 +246,7 @@ function readableDays({ days }: Observations): Finding {
   }
 }
 
-function limit({ answers, lastedMs, retryAfter, endedBy }: Observations, perSecond: number): Finding {
+function limit({ answers, lastedMs, retryAfter, endedBy }: Observations, perSecond: number): ProbedPoint {
   const finding = {
     point: 'requests',
     assumed: 'a limit that answers 429',

@@ -1,17 +1,12 @@
 import type { Command } from 'commander'
-import { check as findingsOf, type Finding } from './check.ts'
+import { check as findingsOf, type CheckOptions } from './check.ts'
+import type { StepResult } from './result.ts'
 import type { Loaded } from '../../config/load.ts'
 import { counted, printable, wrapPlain } from '../../domain/text/terminal-text.ts'
 import { exitCodes, type Registration } from '../command.ts'
 import { commandLine, example } from '../../terminal/program-name.ts'
 import type { Io } from '../../terminal/io.ts'
 import { jsonResult, paintFor, type Paint } from '../../terminal/text.ts'
-
-interface CheckOptions {
-  readonly offline?: boolean
-  readonly sendTest?: boolean
-  readonly json?: boolean
-}
 
 export function register({ command, io, exit, load }: Registration): void {
   command
@@ -23,13 +18,10 @@ export function register({ command, io, exit, load }: Registration): void {
 }
 
 /** Prints each finding as it comes; resolves to the exit code. */
-export async function check(
-  loaded: Loaded,
-  { json = false, ...options }: CheckOptions,
-  { stdout, signal }: Io,
-): Promise<number> {
+export async function check(loaded: Loaded, options: CheckOptions, { stdout, signal }: Io): Promise<number> {
+  const { json = false } = options
   const paint = paintFor(stdout)
-  const findings: Finding[] = []
+  const findings: StepResult[] = []
   for await (const { step, mark, text, command } of findingsOf(loaded, options, signal)) {
     const told = command === undefined ? text : `${text}: ${commandLine(command)}`
     const finding = { step, mark, text: printable(told) }
@@ -51,7 +43,7 @@ function exitCodeOf(problems: number): number {
 /** Of the column of the steps; a longer one moves its own line. */
 const stepWidth = 15
 
-function findingLines({ step, mark, text }: Finding, paint: Paint): string {
+function findingLines({ step, mark, text }: StepResult, paint: Paint): string {
   const head = `${step.padEnd(stepWidth)}  `
   const words = { ok: paint.good('ok  '), note: 'note', fail: paint.bad('FAIL') }
   const lines = wrapPlain(text, Math.max(20, paint.width - head.length - 6))

@@ -2,7 +2,7 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { openWork } from '../../assemble/work.ts'
 import { yamlText } from '../../config/print.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
-import { findingsOf, settingsOf, type Finding } from '../../shield/probe/findings.ts'
+import { findingsOf, settingsOf, type ProbedPoint } from '../../shield/probe/findings.ts'
 import { readListings } from '../../shield/probe/read-listings.ts'
 import type { Registration } from '../command.ts'
 import { example } from '../../terminal/program-name.ts'
@@ -56,7 +56,7 @@ function positive(text: string): number {
   throw new InvalidArgumentError('use a number above 0, at most 1000.')
 }
 
-const columns: readonly Column<Finding>[] = [
+const columns: readonly Column<ProbedPoint>[] = [
   ['point', ({ point }) => point],
   ['assumed', ({ assumed }) => assumed, { least: 10, spare: 1 }],
   ['found', ({ found }) => printable(found, 500), { least: 30 }],
