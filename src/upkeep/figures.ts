@@ -1,3 +1,5 @@
+import type { Config } from '../config/schema.ts'
+import type { Zone } from '../domain/stream.ts'
 import type { Figure, FiguresOf } from '../domain/internal-event.ts'
 import { isFailure } from '../domain/failure.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
@@ -23,6 +25,23 @@ export interface FiguresDeps {
 const askEveryMs = 5_000
 /** After a failed reading. */
 const retryMs = 300_000
+
+const minuteMs = 60_000
+
+/** What the configuration asks for: upload scanning of all zones, volumes of applications. */
+export function targetsOf(
+  { uploadScanning, volumes }: Config['metrics'],
+  zones: () => readonly Zone[],
+): () => Target[] {
+  const apps = (volumes?.apps ?? []).map(({ id, account }) => ({
+    of: { app: id },
+    account,
+    everyMs: volumes!.everyMinutes * minuteMs,
+  }))
+  if (uploadScanning === undefined) return () => apps
+  const everyMs = uploadScanning.everyMinutes * minuteMs
+  return () => [...zones().map(({ id, account }) => ({ of: { zone: id }, account, everyMs })), ...apps]
+}
 
 /** Reads one zone or application after the other until the signal aborts; sooner after a failure. Never rejects. */
 export async function keepFigures(

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
-import { keepFigures, type FiguresDeps } from '../../src/upkeep/figures.ts'
+import { keepFigures, targetsOf, type FiguresDeps } from '../../src/upkeep/figures.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { keepInternalEvents } from '../sinks/internal-events.ts'
 
@@ -106,4 +106,17 @@ test('one of several processes reads; another takes over at once, and the first 
   world.isReader = true
   await clock.advance(5_000)
   expect(told().slice(4)).toEqual(['101', 'blog'])
+})
+
+test('figures are wanted of all zones, also of those that come later, and of the applications that are named', () => {
+  const zones = [{ id: 101, name: 'shop', account }]
+  const wanted = {
+    uploadScanning: { everyMinutes: 60 },
+    volumes: { everyMinutes: 120, apps: [{ id: 'blog', account }] },
+  }
+  const targets = targetsOf(wanted, () => zones)
+  expect(targets()).toEqual([zone, app])
+  zones.push({ id: 102, name: 'blog', account })
+  expect(targets()).toEqual([zone, { ...zone, of: { zone: 102 } }, app])
+  expect(targetsOf({ volumes: wanted.volumes }, () => zones)()).toEqual([app])
 })

@@ -6,7 +6,7 @@ import { Failure } from '../../src/domain/failure.ts'
 import { newCheckpoint } from '../../src/domain/checkpoint.ts'
 import { unknownOrdering } from '../../src/domain/scan/ordering.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
-import { createSinkReconciler } from '../../src/upkeep/reconcile-sinks.ts'
+import { SinkReconciler } from '../../src/upkeep/reconcile-sinks.ts'
 import { buildEvent, idOf, readParts, StreamLedger } from '../sinks/file/samples.ts'
 import { createWorkbench } from '../sinks/file/workbench.ts'
 import { openMemoryStore } from '../setup/stores.ts'
@@ -48,7 +48,7 @@ async function setUp(day: Day) {
     await bench.dispose()
     await store.close()
   })
-  const reconciler = createSinkReconciler({
+  const reconciler = new SinkReconciler({
     source: { fetchPage: () => Promise.reject(new Error('nothing is to be read')) },
     store,
     clock,
