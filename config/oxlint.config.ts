@@ -77,6 +77,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   // What all tasks share: what a command is, and its options.
   tasks: ['terminal', 'assemble', 'formats', 'status', 'plan', 'config', 'clock.ts', ...adapter],
   ...Object.fromEntries(tasks.map((task) => [task, ofTasks])),
+  'tasks/state': [...ofTasks, 'state/sqlite'],
   'tasks/run': [...ofTasks, 'process', 'simulator'],
   'tasks/simulate': [...ofTasks, 'simulator'],
   terminal: ['config', 'telemetry', 'clock.ts', ...adapter],

@@ -204,7 +204,7 @@ export interface LivingProcess extends ProcessFacts {
   readonly heardAtMs: number
 }
 
-/** Prunes a store, and renames a sink in it. */
+/** Prunes a store, and renames or forgets a sink in it. */
 export interface Upkeep {
   /**
    * Drops the fingerprints of an ended stream; its counts and hashes stay. False, and none is dropped, while a live
@@ -217,6 +217,11 @@ export interface Upkeep {
    * while a live holder has a stream of either. Returns how many streams the sink has.
    */
   renameSink(from: string, to: string): Promise<number>
+  /**
+   * Drops all that is stored of a sink, or of a zone: streams, routes, shipped days, gaps, dead letters. What a live holder
+   * has stays: then it throws Failure `held` (wait). Returns how many streams it dropped.
+   */
+  forget(of: { readonly sink: string } | { readonly zone: number }): Promise<number>
   /**
    * Drops these streams, unless a live holder has them, and what was taken for days before `uncommittedBefore` and never
    * committed; remembers the days of those that were shipped. Also drops gaps and ended backfills made before `gapsBefore`.

@@ -207,6 +207,7 @@ export function leftTexts(own: readonly LeftRoute[]): { text: string; remedy: st
     retired && 'What was not read is recorded as gaps.',
     !retired && parts.length > 0 && 'To finish these days, configure it again.',
     isSink && `If it has a new name: shieldlog state rename-sink ${name} NEW.`,
+    `If it was removed for good: shieldlog state ${isSink ? `forget-sink ${name}` : `forget-zone ${zone}`}.`,
   ]
   const state = retired ? 'is retired: the API lists it no more' : 'is not configured any more'
   return {

@@ -1,11 +1,11 @@
-import { appendFileSync, cpSync, readdirSync } from 'node:fs'
+import { appendFileSync, cpSync, globSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { FileAudit } from '../../src/tasks/audit/audit-files.ts'
 import type { Status } from '../../src/status/fleet.ts'
 import { dayOf } from '../../src/domain/day.ts'
 import { waitFor } from '../setup/wait-for.ts'
-import { openWorkshop, openWorkshopWithApi } from './workshop.ts'
+import { executeWith, openWorkshop, openWorkshopWithApi } from './workshop.ts'
 
 const today = dayOf(Date.now())
 
@@ -73,4 +73,70 @@ test('reports an unknown sink with the known ones, and a name that is taken', as
   const none = await openWorkshop().execute('state', 'rename-sink', 'one', 'two')
   expect(none.stderr).toMatch(/^there is no store at .*: nothing to rename\n$/)
   expect(none.code).toBe(1)
+})
+
+test('copies a state that a run writes to; a restored copy ships nothing of what the copy knows again', async () => {
+  const { execute, folder, start, simulator } = await openWorkshopWithApi({ days: 1 }, { zones: [101] })
+  const copy = join(folder, 'copy.db')
+  const none = await execute('state', 'backup', copy)
+  expect(none).toMatchObject({ code: 1, stdout: '' })
+  expect(none.stderr).toMatch(/^there is no store at /)
+  {
+    await using running = start(['run'])
+    simulator.append(101, today, 5)
+    await waitFor(() => linesIn(folder) >= 5, { what: () => running.stderr() })
+    const done = await execute('state', 'backup', copy)
+    expect(done.code).toBe(0)
+    expect(done.stdout).toMatch(/^copied \d+\.\d MB from sqlite:.* to .*copy\.db\n$/)
+    await running.kill('SIGTERM')
+  }
+  expect(statSync(copy).mode & 0o777).toBe(0o600)
+  const taken = await execute('state', 'backup', copy)
+  expect([taken.code, taken.stdout]).toEqual([1, ''])
+  expect(taken.stderr).toMatch(/there is a file with that name: name a new one\n$/)
+  const before = linesIn(folder)
+  const state = join(folder, 'var', 'shieldlog.db')
+  for (const end of ['', '-wal', '-shm']) rmSync(state + end, { force: true })
+  cpSync(copy, state)
+  expect((await execute('run', '--once')).code).toBe(0)
+  expect(linesIn(folder)).toBe(before)
+  const audit = await execute('audit', '--deep', '--json')
+  expect(JSON.parse(audit.stdout)).toMatchObject({ isEqual: true })
+})
+
+/** Lines in the files of the sink. */
+function linesIn(folder: string): number {
+  const files = globSync(join(folder, 'events', '**', '*.ndjson'))
+  return files.reduce((sum, file) => sum + readFileSync(file, 'utf8').split('\n').length - 1, 0)
+}
+
+test('forgets a sink and a zone that were removed from the configuration, once a person confirms it', async () => {
+  const workshop = await openWorkshopWithApi({ days: 3, zones: [101, 102] }, { zones: [101, 102] })
+  const { configure, execute, folder } = workshop
+  const config = join(folder, 'shieldlog.yaml')
+  const sinks = ['one', 'two'].map((name) => ({ name, type: 'file', path: join(folder, name) }))
+  configure({ sinks })
+  await execute('run', '--once')
+  const configured = await execute('state', 'forget-sink', 'two')
+  expect(configured).toMatchObject({ code: 1, stdout: '' })
+  expect(configured.stderr).toMatch(/^sink two is configured: remove it from the configuration/)
+  configure({ sinks: sinks.slice(0, 1), zones: [101] })
+  const unknown = await execute('state', 'forget-sink', 'tow')
+  expect(unknown).toMatchObject({
+    code: 2,
+    stderr: 'error: sink tow is not in the store; did you mean two?; available: one, two\n',
+  })
+  const asked: string[] = []
+  const answering = (answer: string) => async (question: string) => (asked.push(question), answer)
+  const kept = await executeWith(config, ['state', 'forget-sink', 'two'], { ask: answering('n') })
+  expect(kept).toMatchObject({ code: 1, stdout: '', stderr: 'nothing was forgotten\n' })
+  expect(asked).toEqual([
+    expect.stringMatching(/^forget sink two: 6 streams, 0 gaps, 0 dead letters\? What it has received stays/),
+  ])
+  const gone = await executeWith(config, ['state', 'forget-sink', 'two'], { ask: answering('y') })
+  expect(gone).toMatchObject({ code: 0, stdout: 'forgot sink two: 6 streams, 0 gaps, 0 dead letters\n' })
+  expect((await execute('state', 'forget-zone', '102')).stderr).toMatch(/confirm with --yes/)
+  expect(await execute('state', 'forget-zone', '102', '--yes')).toMatchObject({ code: 0 })
+  const { unconfigured, problems } = JSON.parse((await execute('status', '--json')).stdout) as Status
+  expect([unconfigured, problems.filter(({ kind }) => kind === 'unconfigured')]).toEqual([[], []])
 })

@@ -137,6 +137,21 @@ export async function changeDeadLetters(
   }
 }
 
+/** Drops all dead letters of the streams with these keys. */
+export async function forgetDeadLetters(root: Root, isOf: (key: string) => boolean): Promise<void> {
+  const all = await root.readAll('deadLetterTotals', (key, value) => (isOf(key) ? value : undefined))
+  for (const [key, is] of all) {
+    const bytes = jsonOf<Totals>(is).reasons.reduce((sum, [, , each]) => sum + each, 0)
+    // Where another process has changed them meanwhile, the sink is still in use: the next call drops them.
+    await root.records.write({
+      when: [{ collection: 'deadLetterTotals', key, is }],
+      add: [['numbers', `deadLetterBytes/${storedIn(key)}`, -bytes]],
+      drop: [deadLettersIn(key)],
+      remove: [['deadLetterTotals', key]],
+    })
+  }
+}
+
 function summed(totals: readonly Total[]): Total[] {
   return [...Map.groupBy(totals, ([reason]) => reason)].flatMap(([reason, own]) => {
     const [count, bytes] = own.reduce(

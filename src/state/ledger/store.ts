@@ -7,7 +7,7 @@ import { createDeadLetters } from './dead-letters.ts'
 import { createObjectSizes } from './objects.ts'
 import { createMinutes, createLoadSeen } from './seen.ts'
 import { Root } from './root.ts'
-import { createRenameSink, createPrune } from './upkeep.ts'
+import { createForget, createRenameSink, createPrune } from './upkeep.ts'
 
 interface LedgerOptions extends Pick<Root, 'records' | 'clock' | 'place'> {
   /** Of each sink. */
@@ -52,6 +52,7 @@ export async function openLedger({
     upkeep: {
       dropIndex,
       renameSink: createRenameSink(root),
+      forget: createForget(root),
       prune: createPrune(root, backfills, processes),
     },
     close: () => records.close(),

@@ -23,6 +23,7 @@ import {
   type Part,
   type Root,
 } from './root.ts'
+import { forgetDeadLetters } from './dead-letters.ts'
 import { objectsOf } from './objects.ts'
 import { seenOf } from './seen.ts'
 import { checkpointOf, held, lives, whenHead, type Head } from './streams.ts'
@@ -31,71 +32,74 @@ const streamsAtOnce = 100
 /** A holder without a heartbeat for this long is removed. */
 const holderKeptUs = 3_600_000_000
 
-export function createPrune(root: Root, backfills: PrunedBackfills, processes: Processes): Upkeep['prune'] {
-  const { records } = root
+/**
+ * Drops those of these streams that are old and that no live holder has. Days of which something was shipped are
+ * remembered in the same write, also where the route was never planned; not where all of a sink or zone is `forgotten`.
+ * Returns how many it dropped.
+ */
+function dropStreams(
+  root: Root,
+  keys: readonly string[],
+  isOld: (key: string, head: Head) => boolean,
+  forgotten = false,
+): Promise<number> {
+  return root.change([], async () => {
+    const { records, store, whenStore } = root
+    const when = [whenStore]
+    const dropped: string[] = []
+    /** By route. */
+    const shipped = new Map<string, Day[]>()
+    let floor = store?.floor ?? 0
+    const heads = await root.readMany('heads', keys)
+    // After the heads: a checkpoint that is newer than its head makes the write fail.
+    const checkpoints = await root.readMany('checkpoints', keys)
+    for (const [key, value] of heads) {
+      const head = jsonOf<Head>(value)
+      if (!isOld(key, head)) continue
+      const { leftUs, conditions } = await lives(records, head.holder)
+      if (leftUs > 0) continue
+      dropped.push(key)
+      when.push(whenHead(key, head), ...conditions)
+      floor = Math.max(floor, head.fence)
+      const [stream, checkpoint] = [streamOf(key, root.names), checkpoints.get(key)]
+      if (forgotten || stream === undefined || checkpoint === undefined) continue
+      if (!hasShipped(checkpointOf(stream, checkpoint))) continue
+      shipped.set(routeOf(key), [...(shipped.get(routeOf(key)) ?? []), stream.day])
+    }
+    if (dropped.length === 0 || store === undefined) return { result: 0 }
+    const marks = await root.changed<readonly DayRange[], Day[]>('pruned', shipped, (before = [], days) =>
+      days.reduce(withDay, before),
+    )
+    const write: Part = {
+      when: [...when, ...marks.when],
+      drop: dropped.flatMap((key) => [seenOf(key), objectsOf(key)]),
+      remove: dropped.flatMap((key) =>
+        ['heads', 'checkpoints', 'counted', 'audits'].map((collection): RecordKey => [collection, key]),
+      ),
+      put: [['store', 'store', JSON.stringify({ ...store, floor })], ...marks.put],
+    }
+    return { result: dropped.length, write }
+  })
+}
 
-  /**
-   * Drops those of these streams that are old and that no live holder has. Days of which something was shipped are
-   * remembered in the same write, also where the route was never planned.
-   */
-  async function dropStreams(
-    keys: readonly string[],
-    isOld: (key: string, head: Head) => boolean,
-  ): Promise<void> {
-    await root.change([], async () => {
-      const { store, whenStore } = root
-      const when = [whenStore]
-      const dropped: string[] = []
-      /** By route. */
-      const shipped = new Map<string, Day[]>()
-      let floor = store?.floor ?? 0
-      const heads = await root.readMany('heads', keys)
-      // After the heads: a checkpoint that is newer than its head makes the write fail.
-      const checkpoints = await root.readMany('checkpoints', keys)
-      for (const [key, value] of heads) {
-        const head = jsonOf<Head>(value)
-        if (!isOld(key, head)) continue
-        const { leftUs, conditions } = await lives(records, head.holder)
-        if (leftUs > 0) continue
-        dropped.push(key)
-        when.push(whenHead(key, head), ...conditions)
-        floor = Math.max(floor, head.fence)
-        const [stream, checkpoint] = [streamOf(key, root.names), checkpoints.get(key)]
-        if (stream === undefined || checkpoint === undefined) continue
-        if (!hasShipped(checkpointOf(stream, checkpoint))) continue
-        shipped.set(routeOf(key), [...(shipped.get(routeOf(key)) ?? []), stream.day])
-      }
-      if (dropped.length === 0 || store === undefined) return { result: undefined }
-      const marks = await root.changed<readonly DayRange[], Day[]>('pruned', shipped, (before = [], days) =>
-        days.reduce(withDay, before),
-      )
-      const write: Part = {
-        when: [...when, ...marks.when],
-        drop: dropped.flatMap((key) => [seenOf(key), objectsOf(key)]),
-        remove: dropped.flatMap((key) =>
-          ['heads', 'checkpoints', 'counted', 'audits'].map((collection): RecordKey => [collection, key]),
-        ),
-        put: [['store', 'store', JSON.stringify({ ...store, floor })], ...marks.put],
-      }
-      return { result: undefined, write }
+/** Each condition is checked again with the removal. */
+async function dropWhere(
+  { records }: Root,
+  collection: string,
+  isOld: (key: string, value: Uint8Array) => boolean,
+): Promise<void> {
+  for await (const page of records.scan(collection, keysAtOnce)) {
+    const old = page.filter(([key, value]) => isOld(key, value))
+    if (old.length === 0) continue
+    await records.write({
+      when: old.map(([key, is]) => ({ collection, key, is })),
+      remove: old.map(([key]) => [collection, key] as const),
     })
   }
+}
 
-  /** Each condition is checked again with the removal. */
-  async function dropWhere(
-    collection: string,
-    isOld: (key: string, value: Uint8Array) => boolean,
-  ): Promise<void> {
-    for await (const page of records.scan(collection, keysAtOnce)) {
-      const old = page.filter(([key, value]) => isOld(key, value))
-      if (old.length === 0) continue
-      await records.write({
-        when: old.map(([key, is]) => ({ collection, key, is })),
-        remove: old.map(([key]) => [collection, key] as const),
-      })
-    }
-  }
-
+export function createPrune(root: Root, backfills: PrunedBackfills, processes: Processes): Upkeep['prune'] {
+  const { records } = root
   return async (streams, { uncommittedBefore, gapsBefore }) => {
     const nowUs = await root.refresh()
     const unneeded = new Set(streams.map(streamKey))
@@ -106,17 +110,49 @@ export function createPrune(root: Root, backfills: PrunedBackfills, processes: P
     }
     for await (const page of records.scan('heads', streamsAtOnce)) {
       const old = page.filter(([key, value]) => isOld(key, jsonOf<Head>(value)))
-      if (old.length > 0) await dropStreams([...new Map(old).keys()], isOld)
+      if (old.length > 0) await dropStreams(root, [...new Map(old).keys()], isOld)
     }
     const isReplaced = (key: string) => root.names.sinkOf(storedIn(key)) === undefined
-    await dropWhere('gaps', (_, value) => jsonOf<GapRecord>(value).recordedAt < gapsBefore)
+    await dropWhere(root, 'gaps', (_, value) => jsonOf<GapRecord>(value).recordedAt < gapsBefore)
     await backfills.prune(gapsBefore)
-    for (const collection of ['routes', 'pruned', 'backfilled']) await dropWhere(collection, isReplaced)
-    await dropWhere('holders', (_, value) => Number(textOf(value)) < nowUs - holderKeptUs)
+    for (const collection of ['routes', 'pruned', 'backfilled']) await dropWhere(root, collection, isReplaced)
+    await dropWhere(root, 'holders', (_, value) => Number(textOf(value)) < nowUs - holderKeptUs)
     const { living } = await processes.living()
     const ids = new Set(living.map(({ id }) => id))
-    await dropWhere('processes', (id) => !ids.has(id))
+    await dropWhere(root, 'processes', (id) => !ids.has(id))
     await records.reclaim()
+  }
+}
+
+/** Where the key begins with the zone, and ends with the stored name of the sink. */
+const ofRoutes = ['gaps', 'routes', 'pruned']
+
+export function createForget(root: Root): Upkeep['forget'] {
+  const { records, clock } = root
+  return async (of) => {
+    await root.refresh()
+    const { names } = root
+    const isOf =
+      'sink' in of
+        ? (key: string) => storedIn(key) === names.storedOf(of.sink)
+        : (key: string) => key.startsWith(`${of.zone}/`)
+    let dropped = 0
+    for await (const page of records.scan('heads', streamsAtOnce)) {
+      const own = new Map(page.filter(([key]) => isOf(key)))
+      if (own.size > 0) dropped += await dropStreams(root, [...own.keys()], isOf, true)
+    }
+    for await (const page of records.scan('heads', keysAtOnce))
+      for (const [key, value] of page)
+        if (isOf(key)) {
+          const { leftUs } = await lives(records, jsonOf<Head>(value).holder)
+          throw held(streamOf(key, names)!, leftUs, clock)
+        }
+    await forgetDeadLetters(root, isOf)
+    for (const collection of ofRoutes) await dropWhere(root, collection, isOf)
+    await dropWhere(root, 'backfilled', (key) => isOf(key.slice(key.indexOf('/') + 1)))
+    if ('sink' in of) await dropWhere(root, 'sinks', isOf)
+    await records.reclaim()
+    return dropped
   }
 }
 

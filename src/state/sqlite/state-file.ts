@@ -8,6 +8,8 @@ import {
   fchmodSync,
   mkdirSync,
   openSync,
+  readFileSync,
+  realpathSync,
   rmSync,
   statSync,
 } from 'node:fs'
@@ -40,6 +42,43 @@ export function prepareStateFile(path: string, create = true): void {
   } catch (error) {
     throw unwritable(path, error)
   }
+  refuseSecondName(path)
+}
+
+/**
+ * The lock of a store, and the log of what it stored last, lie beside it. A process that opens the same file under another
+ * name finds neither. Symbolic links are followed.
+ */
+function refuseSecondName(path: string): void {
+  const file = statSync(path)
+  // A folder is refused when it is opened.
+  if (!file.isFile()) return
+  const refuse = (why: string) => new Failure('stop', 'store_refuses', `the store ${path} ${why}`)
+  if (file.nlink > 1)
+    throw refuse(
+      'has a second name (a hard link), under which another process would not see its lock: remove the other name',
+    )
+  if (mountPoints().has(realpathSync(path)))
+    throw refuse('is mounted as a single file, so what belongs beside it is not shared: mount its folder')
+}
+
+/** Of this process; none where the system does not tell. */
+function mountPoints(): ReadonlySet<string> {
+  try {
+    return mountPointsIn(readFileSync('/proc/self/mountinfo', 'utf8'))
+  } catch {
+    return new Set()
+  }
+}
+
+/** Spaces, tabs, line ends and backslashes are written in octal there. */
+export function mountPointsIn(mountinfo: string): ReadonlySet<string> {
+  const points = mountinfo.split('\n').map((line) => line.split(' ')[4] ?? '')
+  return new Set(
+    points.map((point) =>
+      point.replaceAll(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8))),
+    ),
+  )
 }
 
 /** Opens a store in the closest folder that exists, and removes it. Throws `store_refuses` where a run could keep none. */

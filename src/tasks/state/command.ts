@@ -8,7 +8,9 @@ import type { Config, SinkConfig } from '../../config/schema.ts'
 import { Failure } from '../../domain/failure.ts'
 import { counted, printable } from '../../domain/text/terminal-text.ts'
 import { knownSinks, renameSink } from './rename-sink.ts'
-import { sinkNameArgument, chooseSinks, unknownName } from '../options.ts'
+import { backUpState } from './backup.ts'
+import { forget, type Forgotten } from './forget.ts'
+import { sinkNameArgument, chooseSinks, unknownName, wholeNumber } from '../options.ts'
 import { exitCodes, type Registration } from '../command.ts'
 import { example } from '../../terminal/program-name.ts'
 import { UsageError } from '../../terminal/io.ts'
@@ -50,6 +52,38 @@ export function register({ command: state, io, exit, load }: Registration): void
       io.stderr.write(wrapped(`sink ${name}: ${printable(why, 1_000)}\n`, io.stderr))
       exit(exitCodes.failed)
     })
+  state
+    .command('forget-sink')
+    .description('drop all that is stored of a sink that was removed from the configuration')
+    .argument('<name>', 'as it was in the configuration')
+    .option('--yes', 'do not ask for confirmation')
+    .addHelpText('after', example('state forget-sink siem'))
+    .action((name: string, options: { yes?: boolean }, command: Command) =>
+      forgetOne({ sink: name }, options, command),
+    )
+  state
+    .command('forget-zone')
+    .description('drop all that is stored of a zone that was removed from the configuration')
+    .argument('<zone>', 'its id', wholeNumber)
+    .option('--yes', 'do not ask for confirmation')
+    .addHelpText('after', example('state forget-zone 103'))
+    .action((zone: number, options: { yes?: boolean }, command: Command) =>
+      forgetOne({ zone }, options, command),
+    )
+  state
+    .command('backup')
+    .description('copy an embedded state to a new file, also while a run writes to it')
+    .argument('<file>', 'a new file')
+    .addHelpText('after', example('state backup copy.db'))
+    .action(async (file: string, _: unknown, command: Command) => {
+      io.stdout.write(await backUpState(load(command, 'state').config, file))
+    })
+
+  async function forgetOne(of: Forgotten, options: { yes?: boolean }, command: Command): Promise<void> {
+    const done = await forget(load(command, 'state').config, of, options, io)
+    if (done === undefined) exit(exitCodes.failed)
+    else io.stdout.write(done)
+  }
 }
 
 /** Moves the store's records of a sink to another name, while no `run` works on it. Throws Failure and UsageError. */

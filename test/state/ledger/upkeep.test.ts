@@ -113,6 +113,81 @@ describe('pruning', () => {
   })
 })
 
+describe('forgetting', () => {
+  const letter = (of: { zone?: number; sink?: string }) => buildDeadLetter({ ...of })
+  async function filled() {
+    const opened = await openStore()
+    const { store } = opened
+    for (const zone of [101, 1010])
+      for (const sink of ['archive', 'siem'])
+        await commitOnce(store, buildStream({ zone, sink }), {
+          seen: new Map([[7, packed(1, 3)]]),
+          deadLetters: [letter({ zone, sink })],
+        })
+    await store.upkeep.prune([buildStream({ zone: 101, sink: 'archive' })], nothingOld)
+    await store.catalogue.addGaps([
+      buildGap({ zone: 101, sink: 'archive' }),
+      buildGap({ zone: 1010, sink: 'siem' }),
+    ])
+    await store.catalogue.rememberRoutes(
+      [101, 1010].flatMap((zone) => [planned('archive', zone), planned('siem', zone)]),
+    )
+    await store.catalogue.rememberSinks(
+      ['archive', 'siem'].map((name) => ({ name, type: 'http', place: name })),
+    )
+    return opened
+  }
+  const left = async ({ catalogue, deadLetters }: Store) => ({
+    streams: (await catalogue.checkpoints()).map(({ stream: { zone, sink } }) => `${zone} ${sink}`).sort(),
+    routes: (await catalogue.routes())
+      .map(({ zone, sink, pruned = [] }) => `${zone} ${sink} ${pruned.length}`)
+      .sort(),
+    gaps: (await catalogue.gaps()).map(({ zone, sink }) => `${zone} ${sink}`),
+    deadLetters: (await deadLetters.counts())
+      .map(({ zone, sink, count }) => `${zone} ${sink} ${count}`)
+      .sort(),
+    sinks: (await catalogue.sinks()).map(({ name }) => name),
+  })
+
+  it('a sink is gone with all that is stored of it, and nothing else is; a new one of that name begins anew', async () => {
+    const { store, reopen } = await filled()
+    expect(await store.upkeep.forget({ sink: 'archive' })).toBe(1)
+    const again = await reopen()
+    expect(await left(again)).toEqual({
+      streams: ['101 siem', '1010 siem'],
+      routes: ['101 siem 0', '1010 siem 0'],
+      gaps: ['1010 siem'],
+      deadLetters: ['101 siem 1', '1010 siem 1'],
+      sinks: ['siem'],
+    })
+    expect(await again.ledger.dropped(buildStream({ zone: 101, sink: 'archive' }))).toBeUndefined()
+    // Its dead letters have their whole space again.
+    const wide = { id: 'wide', event: 'x'.repeat(3_900) }
+    await commitOnce(again, buildStream({ zone: 101, sink: 'archive' }), {
+      deadLetters: [buildDeadLetter({ ...wide }), buildDeadLetter({ ...wide, id: 'wider' })],
+    })
+  })
+
+  it('a zone is gone with all that is stored of it, and no zone whose id begins with the same digits is', async () => {
+    const { store } = await filled()
+    expect(await store.upkeep.forget({ zone: 101 })).toBe(1)
+    expect(await left(store)).toEqual({
+      streams: ['1010 archive', '1010 siem'],
+      routes: ['1010 archive 0', '1010 siem 0'],
+      gaps: ['1010 siem'],
+      deadLetters: ['1010 archive 1', '1010 siem 1'],
+      sinks: ['archive', 'siem'],
+    })
+  })
+
+  it('what a live process has stays, and it says so', async () => {
+    const { store } = await filled()
+    await store.ledger.take(buildStream({ zone: 101, sink: 'siem' }), one)
+    await expect(store.upkeep.forget({ zone: 101 })).rejects.toMatchObject({ code: 'held' })
+    expect((await left(store)).deadLetters).toContain('101 siem 1')
+  })
+})
+
 it('a process is listed from its heartbeat on until it ends, or is silent for 20 s; the oldest comes first', async () => {
   const { store, clock } = await openStore()
   const facts = {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -16,7 +17,7 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { openDatabase, schemaNumber } from '../../../src/state/sqlite/database.ts'
 import { createScheduleLock } from '../../../src/state/sqlite/schedule-lock.ts'
-import { probeStateFile } from '../../../src/state/sqlite/state-file.ts'
+import { mountPointsIn, probeStateFile } from '../../../src/state/sqlite/state-file.ts'
 import { openSqliteStore, type SqliteStoreOptions } from '../../setup/stores.ts'
 import { buildCommit, buildHolder, buildStream, packed } from '../../contract/checkpoint-store/builders.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
@@ -53,6 +54,20 @@ describe('the file of a store', () => {
     expect(readdirSync(folder)).toEqual([])
     const none = probeStateFile('/proc/nowhere/store.db')
     await expect(none).rejects.toMatchObject(refusal(/at \/proc\/nowhere\/store.db.*set `state` to/))
+  })
+
+  it('is refused under a second name, where its lock and its log would not be found', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'store.db')
+    await (await openAt(path)).close()
+    linkSync(path, join(folder, 'other.db'))
+    const second = refusal(/other\.db has a second name \(a hard link\).*remove the other name/)
+    await expect(openAt(join(folder, 'other.db'))).rejects.toMatchObject(second)
+    rmSync(join(folder, 'other.db'))
+    await (await openAt(path)).close()
+    const mounts =
+      '36 35 98:0 /mnt1 /mnt2 rw,noatime - ext4 /dev/root rw\n37 35 98:0 /a /with\\040space rw - ext4 /dev/root rw\n'
+    expect([...mountPointsIn(mounts)]).toEqual(['/mnt2', '/with space', ''])
   })
 
   it('is durable at every commit, in a write-ahead log, and gives free pages back', async () => {

@@ -176,8 +176,8 @@ test('says of what left the configuration what was read and what was not, and wh
   ]
   const text = textOf(statusWith({ unconfigured }), 160).replaceAll(/\n */g, ' ')
   for (const said of [
-    'Sink siem (2 zones) is not configured any more; not read to the end: 2026-11-20; read, but not read again for late events: 2026-11-18 to 2026-11-19 (2 days). To finish these days, configure it again. If it has a new name: shieldlog state rename-sink siem NEW.',
-    'Zone 10 (→ lake) is not configured any more; read, but not read again for late events: 2026-11-19. To finish these days, configure it again.',
+    'Sink siem (2 zones) is not configured any more; not read to the end: 2026-11-20; read, but not read again for late events: 2026-11-18 to 2026-11-19 (2 days). To finish these days, configure it again. If it has a new name: shieldlog state rename-sink siem NEW. If it was removed for good: shieldlog state forget-sink siem.',
+    'Zone 10 (→ lake) is not configured any more; read, but not read again for late events: 2026-11-19. To finish these days, configure it again. If it was removed for good: shieldlog state forget-zone 10.',
     'Zone 11 (→ siem) is retired: the API lists it no more; not read to the end: 2026-11-20; read, but not',
   ])
     expect(text).toContain(said)

@@ -1,0 +1,62 @@
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { backup, DatabaseSync } from 'node:sqlite'
+import { Failure } from '../../domain/failure.ts'
+import { systemErrorText } from '../../domain/text/system-error.ts'
+import { prepareStateFile } from './state-file.ts'
+import { refuseWithoutLog } from './schedule-lock.ts'
+
+/** All pages in one step: a step that finds the file changed by a running process would begin anew, without end. */
+const pagesAtOnce = 2_147_483_647
+
+/**
+ * Writes a copy of a store to a new file, readable by this user only: as the store is at one moment, also while a process
+ * writes to it. Returns its size in bytes. Throws Failure, and leaves no file then.
+ */
+export async function backUp(path: string, target: string): Promise<number> {
+  const refuse = (why: string, cause?: unknown) =>
+    new Failure('refuse', 'rejected', `cannot write a copy of the state to ${target}: ${why}`, { cause })
+  if (existsSync(target)) throw refuse('there is a file with that name: name a new one')
+  prepareStateFile(path, false)
+  refuseWithoutLog(path)
+  const unfinished = `${target}.unfinished`
+  try {
+    rmSync(unfinished, { force: true })
+    closeSync(openSync(unfinished, 'wx', 0o600))
+    using source = new DatabaseSync(path, { readOnly: true })
+    await backup(source, unfinished, { rate: pagesAtOnce })
+    check(unfinished)
+    sync(unfinished)
+    renameSync(unfinished, target)
+    sync(dirname(target))
+    return statSync(target).size
+  } catch (error) {
+    throw error instanceof Failure ? error : refuse(systemErrorText(error), error)
+  } finally {
+    for (const end of ['', '-wal', '-shm', '-journal']) rmSync(unfinished + end, { force: true })
+  }
+}
+
+/** A copy that cannot be read would be found when it is needed. */
+function check(path: string): void {
+  using database = new DatabaseSync(path, { readOnly: true })
+  const [found] = database
+    .prepare('PRAGMA quick_check(1)')
+    .all()
+    .map((row) => Object.values(row)[0])
+  if (found !== 'ok')
+    throw new Failure(
+      'stop',
+      'store_refuses',
+      `the store is damaged: ${String(found)}: restore an earlier copy`,
+    )
+}
+
+function sync(path: string): void {
+  const fd = openSync(path, 'r')
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
