@@ -75,7 +75,7 @@ export class SeenWindow implements Disposable {
     let inPage: FingerprintSet | undefined
     const listed = new FingerprintSet(events.length + last.length)
     for (const identity of last) listed.add(BigInt(`0x${identity}`))
-    let [met, later] = [0, 0]
+    let [met, later, apart] = [0, 0, 0]
     const unseen = events.filter((event) => {
       const { timeMs, hasOwnId = false } = event
       const known = sets.get(minuteOf(timeMs))!
@@ -83,13 +83,14 @@ export class SeenWindow implements Disposable {
       const isMet = known[0].has(identity)
       const isCounted = listed.add(identity) && (timeMs === undefined || timeMs >= sinceMs)
       if (isMet && isCounted) met++
+      if (!isMet && isCounted && hasOwnId) apart++
       if (isMet && !hasOwnId) return false
       const isUnseen =
         !isHeldIn(known, event) && (inPage ??= new FingerprintSet(events.length)).add(event.fingerprint)
       if (!isMet && isCounted && (held.has(identity) || (isUnseen && !hasOwnId))) later++
       return isUnseen
     })
-    return { unseen, met, metOnceSeen: met + later, listed }
+    return { unseen, met, metOnceSeen: met + later, apart, listed }
   }
 
   /**

@@ -81,6 +81,7 @@ export function buildFacts(more: Partial<PageFacts> = {}): PageFacts {
     last: [],
     met: 0,
     metOnceSeen: 0,
+    apart: 0,
     fresh: 0,
     owed: [],
     isOlder: false,

@@ -23,8 +23,17 @@ async function shipped(events: readonly Event[], more: Partial<PumpJob> = {}, si
   return { stage, list, read: async () => (await stage.read())! }
 }
 
+/** An entry that shares id and time with others, beside which it was listed. */
+function twin(number: number, content: string): Event {
+  const { id, time = '', ...rest } = eventAt(number)
+  const own = { id: ownIdOf(id, content), time }
+  const otherFingerprint = () => fingerprintOf({ id, time })
+  return { ...rest, ...own, fingerprint: fingerprintOf(own), hasOwnId: true, otherFingerprint }
+}
+
 const six = firstEvents(6)
-const missed = 'the API lists 3 of 6 known events'
+const missedOf = (met: number, known: number) => `the API lists ${met} of ${known} known events`
+const missed = missedOf(3, 6)
 
 describe('a full scan of a listing that lists less than it did', () => {
   it.each([
@@ -91,14 +100,6 @@ describe('a full scan of a listing that lists less than it did', () => {
 })
 
 describe('what a scan has met', () => {
-  /** An entry that shares id and time with others, beside which it was listed. */
-  function twin(number: number, content: string): Event {
-    const { id, time = '', ...rest } = eventAt(number)
-    const own = { id: ownIdOf(id, content), time }
-    const otherFingerprint = () => fingerprintOf({ id, time })
-    return { ...rest, ...own, fingerprint: fingerprintOf(own), hasOwnId: true, otherFingerprint }
-  }
-
   it('leaves out entries with an id of their own, whichever of them is listed', async () => {
     const both = [twin(1, 'one'), twin(1, 'two')]
     const { list, read } = await shipped([eventAt(0), ...both, eventAt(2)])
@@ -214,6 +215,21 @@ describe('a read request', () => {
     expect(await read()).toMatchObject({ listed: 6, counters: { delivered: 6 } })
     expect((await read()).resend).toBeUndefined()
     expect(stage.ids()).toEqual([...idsOf(0, 6), ...idsOf(3, 6), ...idsOf(0, 3)])
+  })
+
+  it('of a resend meets entries too that were told apart only after one of them was known', async () => {
+    const both = [twin(1, 'one'), twin(1, 'two')]
+    const alone = { ...eventAt(1), otherFingerprint: () => both[0]!.fingerprint }
+    const { stage, list, read } = await shipped([eventAt(0), alone, eventAt(2)])
+    const all = [eventAt(0), ...both, eventAt(2)]
+    await list(all)
+    await stage.complete()
+    await unseeDay({ stream, zone, request: 'r0' }, stage.deps, new AbortController().signal)
+    await list(all.slice(0, 3), request)
+    expect((await read()).lastRequest).toMatchObject({ outcome: 'left_out', reason: missedOf(2, 3) })
+    await list(all, { ...request, readRequest: { id: 'r2' } })
+    expect((await read()).lastRequest).toMatchObject({ id: 'r2', outcome: 'done' })
+    expect(await read()).toMatchObject({ listed: 2, counters: { delivered: 4 } })
   })
 })
 

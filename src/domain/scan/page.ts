@@ -61,16 +61,18 @@ export interface Sighted {
   readonly met: number
   /** The same once everything on the page is seen. */
   readonly metOnceSeen: number
+  /** Those that the store does not hold as they are listed, since each entry has an id of its own. */
+  readonly apart: number
   /** Events of the page, as they are listed. */
   readonly listed: FingerprintSet
 }
 
-const unsighted: Sighted = { unseen: [], met: 0, metOnceSeen: 0, listed: new FingerprintSet() }
+const unsighted: Sighted = { unseen: [], met: 0, metOnceSeen: 0, apart: 0, listed: new FingerprintSet() }
 
 export function factsOf(
   { events, more, next }: PageContent,
   { cursor, nowMs, tookMs, owed = [], isOlder = false }: ReadAt,
-  { unseen, met, metOnceSeen, listed }: Sighted = unsighted,
+  { unseen, met, metOnceSeen, apart, listed }: Sighted = unsighted,
 ) {
   let oldestMs: number | null = null
   let newestMs: number | null = null
@@ -99,6 +101,7 @@ export function factsOf(
     last: events.slice(-markSize).map(identityOf),
     met,
     metOnceSeen,
+    apart,
     /** Unseen events without an own id. */
     fresh: asListed(unseen),
     /** Those that its scan has still to meet after it. */

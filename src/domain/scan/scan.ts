@@ -145,7 +145,8 @@ export function advanceScan(scan: Scan, facts: PageFacts, test: ScanTest): ScanS
     remembered: isPowerOfTwo(pages) ? facts.cursor : scan.remembered,
     ...rememberPage(scan, facts),
     ...(owed && { owed }),
-    met: scan.met + facts.met + (isResent ? facts.fresh : 0),
+    // What was known before under the id and time that entries share may have ids of their own now.
+    met: scan.met + facts.met + (isResent ? facts.fresh + facts.apart : 0),
     // "All seen" alone would stop too early: a listing that shifts shows events of this very scan again.
     pastHead: scan.pastHead || (markMet && facts.unseen === 0 && isWhollyOld),
     head: scan.head.length > 0 ? scan.head : facts.head,

@@ -126,8 +126,8 @@ async function backfill(run: Run, worker: Worker): Promise<void> {
 /** The destination loses a day. Lag and state stay as they were; nothing but the request ships the day again. */
 async function resend(run: Run, worker: Worker): Promise<void> {
   const { days, keeper, options, random, world, zones } = run
-  // A store that is set back does not know of it; of entries that share id and time one may have been known alone.
-  if (options.setBackShare + options.faults.failover + options.oddShare > 0) return
+  // A store that is set back does not know of it.
+  if (options.setBackShare + options.faults.failover > 0) return
   const { ledger, backfills } = keeper.store
   const stream = { zone: random.pick(zones).id, day: random.pick(days), sink: random.pick(run.sinks) }
   const before = await ledger.read(stream)
