@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { nativeSchema } from '../../src/formats/native-schema.ts'
+import { formats } from '../../src/formats/registry.ts'
+import { buildEvent } from '../formats/events.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { fieldsIn, type Fields } from './leaves.ts'
 
@@ -31,6 +33,27 @@ test('every field that an alias or an expression reads is one of the native form
   })
   expect(read.length).toBeGreaterThan(10)
   expect(read.filter((field) => !native.includes(field))).toEqual([])
+})
+
+test('the time of a line that a forwarder reads is found', () => {
+  const prefix = new RegExp(props.get('TIME_PREFIX')!)
+  for (const id of ['f3b4e1a2-7a0e-4a7e-8a63-00000000abcd', 'x']) {
+    const event = buildEvent({ id })
+    const [found] = prefix.exec(formats.native().encode(event))!
+    const rest = formats
+      .native()
+      .encode(event)
+      .slice(found.length, found.length + Number(props.get('MAX_TIMESTAMP_LOOKAHEAD')))
+    expect(rest).toMatch(/^2025-11-20T\d\d:\d\d:\d\d\.\d{3}Z"/)
+  }
+})
+
+test('fields are extracted once, also in what the docs say for a forwarder', () => {
+  const page = readFileSync(join(projectFolder, 'docs/destinations/files.md'), 'utf8')
+  const inputs = /### Splunk Universal Forwarder[^]*?```ini\n([^]*?)```/.exec(page)![1]!
+  expect(/^sourcetype = (.+)$/m.exec(inputs)![1]).toBe('bunny:shield')
+  expect([...props.keys(), inputs].join()).not.toContain('INDEXED_EXTRACTIONS')
+  expect(props.get('KV_MODE')).toBe('json')
 })
 
 test('the fields of the data models Web and Intrusion Detection exist', () => {

@@ -19,9 +19,18 @@ import {
 
 // Hosted services that take logs with a key: each is a short definition, Axiom alone reads more than a status.
 
+/** The level of a log. */
+const statuses: Readonly<Record<string, string>> = {
+  critical: 'critical',
+  error: 'error',
+  warning: 'warning',
+  notice: 'notice',
+}
+
 /**
- * The logs intake of Datadog: https://docs.datadoghq.com/api/latest/logs/#send-logs. The event is below `bunny`,
- * because Datadog gives top-level names like `status` a special meaning.
+ * The logs intake of Datadog: https://docs.datadoghq.com/api/latest/logs/#send-logs. A log has the members that its agent
+ * sends, and no other, since the decoders of other products refuse any other. The event is below `bunny` in the JSON of
+ * the message, which Datadog reads: it gives top-level names like `status` a special meaning.
  */
 export const datadog = definePreset({
   name: 'datadog',
@@ -50,14 +59,16 @@ export const datadog = definePreset({
     const fixed = JSON.stringify({ ddsource: 'bunny-shield', service, ddtags }).slice(1, -1)
     return {
       url: url ?? `https://http-intake.logs.${site}/api/v2/logs`,
-      piece({ id, time, action, rule, zone }, line) {
-        const message = [action, rule?.id, rule?.message].filter((part) => part !== undefined).join(' ')
+      piece({ id, timeMs, action, severity = '', rule, zone }, line) {
+        const words = [action, rule?.id, rule?.message].filter((part) => part !== undefined).join(' ')
+        const text = JSON.stringify((words || id).toWellFormed())
         const own = {
           hostname: zone.name || String(zone.id),
-          timestamp: time,
-          message: (message || id).toWellFormed(),
+          status: statuses[severity] ?? 'info',
+          timestamp: timeMs === undefined ? undefined : Math.floor(timeMs),
+          message: `{"message":${text},"bunny":${line}}`,
         }
-        return `{${fixed},${JSON.stringify(own).slice(1, -1)},"bunny":${line}}`
+        return `{${fixed},${JSON.stringify(own).slice(1)}`
       },
       // The worker of Observability Pipelines, like Vector's source datadog_agent, acknowledges with 200.
       acknowledges: url === undefined ? [202] : [200, 202],

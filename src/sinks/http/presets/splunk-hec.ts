@@ -19,8 +19,6 @@ import {
 import type { EventOutcome } from '../../settle.ts'
 import { definePreset, limits } from '../protocol/define-preset.ts'
 
-const path = '/services/collector/event'
-
 /**
  * Splunk's HTTP Event Collector. Answers and codes: "Troubleshoot HTTP Event Collector" in Splunk's documentation
  * (Getting Data In). `200` means that Splunk has queued the events; "About HTTP Event Collector Indexer Acknowledgment"
@@ -41,12 +39,17 @@ export const splunkHec = definePreset({
     source: z.string().min(1).default('shieldlog').describe('Source of the events'),
     sourcetype: z.string().min(1).default('bunny:shield').describe('Source type of the events'),
     host: z.string().min(1).optional().describe('Host of the events; default: the shield zone'),
+    path: z
+      .string()
+      .regex(/^(?:\/[^/\s?#]+)+$/, { message: 'is not a path' })
+      .default('/services/collector/event')
+      .describe('Path of the collector below url; other products have another one'),
     acknowledge: z
       .boolean()
       .default(false)
       .describe('Waits until Splunk has indexed the events; the token needs indexer acknowledgement'),
   },
-  create({ url, index, source, sourcetype, host, acknowledge }) {
+  create({ url, index, source, sourcetype, host, path, acknowledge }) {
     const address = below(url, path)
     const fixed = JSON.stringify({ source, sourcetype, ...(index !== undefined && { index }) }).slice(1, -1)
     const envelope = ({ time, timeMs, zone }: Event) => {
@@ -83,7 +86,7 @@ function acknowledged(
 ): Pick<Preset, 'headers' | 'read' | 'check'> & Required<Pick<Preset, 'confirm'>> {
   const channel = randomUUID()
   const url = new URL(address)
-  url.pathname = url.pathname.replace(/event$/, 'ack')
+  url.pathname = url.pathname.replace(/(?:\/event)?$/, '/ack')
   url.searchParams.set('channel', channel)
   const read = (answer: Answer, events: readonly Event[]) => readCollector(answer, events, true)
   const confirm = async (receipts: readonly number[], ask: Ask) => {

@@ -91,14 +91,19 @@ export interface Preset {
 
 /**
  * The address of an intake below a configured one: `https://es:9200/prefix` and `/_bulk` give
- * `https://es:9200/prefix/_bulk`. An address that ends with the path already, and its query, stay. Returns the text
- * unchanged if it is not a URL: the sink reports the error.
+ * `https://es:9200/prefix/_bulk`. An address that ends with the path already, and its query, stay; one that ends with two
+ * or more of its first segments, as `…/services/collector`, is completed. Returns the text unchanged if it is not a URL:
+ * the sink reports the error.
  */
 export function below(url: string, path: string): string {
   const parsed = URL.parse(url)
   if (parsed === null) return url
   const base = parsed.pathname.replace(/\/+$/, '')
-  parsed.pathname = base.endsWith(path) ? base : base + path
+  const segments = path.split('/')
+  const known = segments.findLastIndex(
+    (_, at) => at > 1 && base.endsWith(segments.slice(0, at + 1).join('/')),
+  )
+  parsed.pathname = `${base}/${segments.slice(Math.max(known, 0) + 1).join('/')}`.replace(/\/$/, '')
   return parsed.href
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
+import { formats } from '../../../../src/formats/registry.ts'
 import { Secret } from '../../../../src/domain/text/secret.ts'
 import { bodySize, joinPieces, pieceOf } from '../../../../src/sinks/http/bodies.ts'
 import { arrayLayout, lineLayout } from '../../../../src/sinks/http/protocol/preset.ts'
@@ -33,7 +34,7 @@ const { time, timeMs } = event
 const ofSplunk = { host: 'shop', source: 'shieldlog', sourcetype: 'bunny:shield', index: 'waf' }
 const ofDatadog = { ddsource: 'bunny-shield', ddtags: 'env:prod,team:waf,region:eu', service: 'bunny-shield' }
 const rows = 'https://x.azure.com/dataCollectionRules/dcr-1/streams/Custom-Shield?api-version=2023-01-01'
-const message = 'Blocked 930130 Restricted File Access Attempt'
+const message = '{"message":"Blocked 930130 Restricted File Access Attempt","bunny":{"status":"y"}}'
 
 test.each<[given: { preset: string }, url: string, line: string, piece: unknown]>([
   [betterstack, betterstack.url, '{"v":1}', { dt: time, v: 1 }],
@@ -50,7 +51,7 @@ test.each<[given: { preset: string }, url: string, line: string, piece: unknown]
     datadog,
     'https://http-intake.logs.datadoghq.eu/api/v2/logs',
     '{"status":"y"}',
-    { ...ofDatadog, hostname: 'shop', timestamp: time, message, bunny: { status: 'y' } },
+    { ...ofDatadog, hostname: 'shop', status: 'critical', timestamp: timeMs, message },
   ],
   [
     splunk,
@@ -73,6 +74,92 @@ test('bodies of lines have the media type of NDJSON, but for Splunk; all others 
 test('Splunk gets the time in seconds, to the last digit', () => {
   const precise = buildEvent({ time: '2025-11-20T10:11:12.123456789Z', timeMs: 1_763_633_472_123 })
   expect(presetWith(splunk).piece(precise, '{}')).toContain('"time":1763633472.123456789,')
+})
+
+test.each([
+  ['https://splunk:8088', '', '/services/collector/event', '/services/collector/ack'],
+  ['https://splunk:8088/', '', '/services/collector/event', '/services/collector/ack'],
+  ['https://splunk:8088/services/collector', '', '/services/collector/event', '/services/collector/ack'],
+  ['https://splunk:8088/services/collector/', '', '/services/collector/event', '/services/collector/ack'],
+  [
+    'https://splunk:8088/services/collector/event',
+    '',
+    '/services/collector/event',
+    '/services/collector/ack',
+  ],
+  [
+    'https://gate/splunk/services/collector',
+    '',
+    '/splunk/services/collector/event',
+    '/splunk/services/collector/ack',
+  ],
+  ['https://gate/services', '', '/services/services/collector/event', '/services/services/collector/ack'],
+  ['https://logscale', '/api/v1/ingest/hec', '/api/v1/ingest/hec', '/api/v1/ingest/hec/ack'],
+  [
+    'https://logscale/api/v1/ingest/hec',
+    '/api/v1/ingest/hec',
+    '/api/v1/ingest/hec',
+    '/api/v1/ingest/hec/ack',
+  ],
+])(
+  'the collector at %s with the path "%s" is asked at %s, and for receipts at %s',
+  async (url, path, events, receipts) => {
+    const given = { ...splunk, url, ...(path !== '' && { path }), acknowledge: true }
+    const preset = presetWith(given)
+    expect(new URL(preset.url).pathname).toBe(events)
+    const asked: string[] = []
+    await preset.confirm!([1], async ({ url: at = '' }) => {
+      asked.push(new URL(at).pathname)
+      return { status: 200, headers: {}, body: Buffer.from('{"acks":{}}') }
+    })
+    expect(asked).toEqual([receipts])
+  },
+)
+
+test('a path that is none is refused', () => {
+  for (const path of ['services/collector', '/a/', '/a?b', '/', '//a'])
+    expect(() => presetWith({ ...splunk, path }), path).toThrow('is not a path')
+})
+
+test.each([
+  [{ ...loki, url: 'http://loki:3100/loki/api/v1' }, '/loki/api/v1/push'],
+  [{ ...loki, url: 'http://loki:3100/loki/api/v1/push' }, '/loki/api/v1/push'],
+  [{ ...otlp, url: 'http://gate/v1' }, '/v1/v1/logs'],
+  [{ ...otlp, url: 'http://gate/v1/logs' }, '/v1/logs'],
+  [{ ...elasticsearch, url: 'http://gate/waf' }, '/waf/waf/_bulk'],
+])('%j is completed to %s', (given, pathname) => {
+  expect(new URL(presetWith(given).url).pathname).toBe(pathname)
+})
+
+/** All of them, with these types; a decoder for the agent of Datadog refuses any other member. */
+const ofAgent = {
+  message: 'string',
+  status: 'string',
+  timestamp: 'number',
+  hostname: 'string',
+  service: 'string',
+  ddsource: 'string',
+  ddtags: 'string',
+}
+
+test.each([
+  ['critical', 'critical'],
+  ['warning', 'warning'],
+  [undefined, 'info'],
+  ['odd', 'info'],
+])('Datadog gets what its agent sends: of the severity %s the status %s', (severity, status) => {
+  const line = formats.native().encode(event)
+  const sent = JSON.parse(presetWith(datadog).piece({ ...event, severity: severity! }, line)) as Record<
+    string,
+    unknown
+  >
+  const types = Object.entries(sent).map(([name, value]) => [name, typeof value])
+  expect(Object.fromEntries(types)).toEqual(ofAgent)
+  expect(sent['status']).toBe(status)
+  expect(JSON.parse(String(sent['message']))).toEqual({
+    message: 'Blocked 930130 Restricted File Access Attempt',
+    bunny: JSON.parse(line) as object,
+  })
 })
 
 test('Sumo Logic gets its settings as headers', () => {
