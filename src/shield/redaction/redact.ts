@@ -84,8 +84,8 @@ const ofClients: ReadonlySet<Place> = new Set<Place>(['header', 'referer', 'user
 /** Anything nested deeper is redacted as one text. */
 const mostLevels = 100
 
-export function createRedactor(redaction: Redaction): Redactor {
-  if (redaction === 'off') return (rest, log) => ({ rest, log })
+/** Which names are hidden, what a value is by the name above it, and where copies of hidden values are looked for. */
+function rulesOf(redaction: RedactionSettings) {
   const { keep, body, addresses } = redaction
   const isHidden = hiddenHeaders({ listed: redaction.headers, kept: keep.headers })
   const placeOf = {
@@ -103,12 +103,38 @@ export function createRedactor(redaction: Redaction): Redactor {
     parameter: hiddenParameters({ listed: redaction.query, kept: keep.query }),
     body: body === 'drop',
   }
-  const standFor = standIn(redaction)
   const mayHoldCopies: ReadonlySet<Place> = new Set<Place>([
     ...(['plain', 'match', 'url', 'referer'] as const),
     // Of the addresses of clients.
     ...(addresses === 'keep' ? [] : (['text', 'message'] as const)),
   ])
+
+  /** Of a member of an object that is at some place. */
+  function placeIn(place: Place, key: string, members: JsonObject): Place {
+    if (place === 'header') return placeOf.header(key)
+    const own = placeOf.member(key)
+    if (own === 'text' && place === 'address') return 'header'
+    if (own !== 'value') return own
+    const name = nameIn(members)
+    const named = name === undefined ? 'text' : placeOf.header(name)
+    return place === 'match' && named !== 'secret' ? 'match' : named
+  }
+
+  /** Whether the item before is the name of a hidden header, as in `["Cookie", "a=1"]` and in a list of such pairs. */
+  function isSecretPair(items: readonly Json[], index: number): boolean {
+    if (index % 2 === 0 || items.length % 2 === 1) return false
+    const name = items[index - 1]
+    return typeof name === 'string' && /^\s*[\w-]+\s*$/.test(name) && isHidden(name)
+  }
+
+  return { placeIn, isSecretPair, names, mayHoldCopies }
+}
+
+export function createRedactor(redaction: Redaction): Redactor {
+  if (redaction === 'off') return (rest, log) => ({ rest, log })
+  const { addresses } = redaction
+  const { placeIn, isSecretPair, names, mayHoldCopies } = rulesOf(redaction)
+  const standFor = standIn(redaction)
   /** Of the entry at hand: what was hidden, the addresses of its clients, and the texts that may hold copies. */
   const copies = new Copies()
   const clients = new Set<string>()
@@ -126,26 +152,10 @@ export function createRedactor(redaction: Redaction): Redactor {
       copies.remember(text)
       return redacted
     }
-    const named = hideNamed(text, place)
+    const named = hideNamed(text, place, names, copies)
     const clean = addresses === 'keep' ? named : hideAddresses(named, place)
     if (mayHoldCopies.has(place)) texts.push(clean)
     return clean
-  }
-
-  function hideNamed(text: string, place: Place): string {
-    switch (place) {
-      case 'url':
-      case 'referer':
-        return hideInUrl(text, names, copies)
-      case 'text':
-      case 'match':
-      case 'header':
-        return hideInText(text, names, copies)
-      case 'plain':
-        return hideInText(text, names, copies, { isPlain: true })
-      default:
-        return text
-    }
   }
 
   function hideAddresses(text: string, place: Place): string {
@@ -209,24 +219,6 @@ export function createRedactor(redaction: Redaction): Redactor {
     return copy ?? items
   }
 
-  /** Of a member of an object that is at some place. */
-  function placeIn(place: Place, key: string, members: JsonObject): Place {
-    if (place === 'header') return placeOf.header(key)
-    const own = placeOf.member(key)
-    if (own === 'text' && place === 'address') return 'header'
-    if (own !== 'value') return own
-    const name = nameIn(members)
-    const named = name === undefined ? 'text' : placeOf.header(name)
-    return place === 'match' && named !== 'secret' ? 'match' : named
-  }
-
-  /** Whether the item before is the name of a hidden header, as in `["Cookie", "a=1"]` and in a list of such pairs. */
-  function isSecretPair(items: readonly Json[], index: number): boolean {
-    if (index % 2 === 0 || items.length % 2 === 1) return false
-    const name = items[index - 1]
-    return typeof name === 'string' && /^\s*[\w-]+\s*$/.test(name) && isHidden(name)
-  }
-
   function pass(visit: Visit, rest: JsonObject, log: Json): ReturnType<Redactor> {
     return {
       // The log comes decoded.
@@ -254,4 +246,20 @@ function nameIn(members: JsonObject): string | undefined {
     if (typeof name === 'string') return name
   }
   return undefined
+}
+
+function hideNamed(text: string, place: Place, names: HiddenNames, copies: Copies): string {
+  switch (place) {
+    case 'url':
+    case 'referer':
+      return hideInUrl(text, names, copies)
+    case 'text':
+    case 'match':
+    case 'header':
+      return hideInText(text, names, copies)
+    case 'plain':
+      return hideInText(text, names, copies, { isPlain: true })
+    default:
+      return text
+  }
 }
