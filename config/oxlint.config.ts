@@ -362,6 +362,8 @@ export default defineConfig({
           { patterns: [{ regex: '.', message: 'put the file into a part of the layout' }] },
         ],
         'import/no-cycle': ['error', { ignoreTypes: false }],
+        'max-lines-per-function': ['error', { max: 120 }],
+        'max-params': ['error', { max: 5 }],
         'unicorn/no-process-exit': 'error',
         'no-restricted-globals': [
           'error',
@@ -392,6 +394,7 @@ export default defineConfig({
     { files: readersOfEnvironment, rules: { 'no-restricted-properties': 'off' } },
     { files: ['**/src/cli.*'], rules: { 'unicorn/no-process-exit': 'off' } },
     { files: ['**/*.config.ts'], rules: { 'import/no-default-export': 'off' } },
+    { files: ['**/src/process/engine.ts'], rules: { 'max-lines-per-function': 'off' } },
     // The page runs in a browser.
     {
       files: ['**/src/server/page/**'],
