@@ -4,7 +4,6 @@ import type { Loaded } from '../config/load.ts'
 import { unknownZoneWarnings } from '../config/warnings.ts'
 import type { Config } from '../config/schema.ts'
 import { cancelled, messageOf, type Failure } from '../domain/failure.ts'
-import type { Observation } from '../domain/observation.ts'
 import { keepSystemdInformed, type SystemdEnvironment } from '../notify/systemd.ts'
 import { healthOf, type HealthState } from '../server/routes.ts'
 import { startServer, type Server } from '../server/server.ts'
@@ -18,6 +17,7 @@ import { knownOf, type LoggedRuntime } from '../assemble/logged-runtime.ts'
 import { stateName } from '../assemble/state.ts'
 import { version } from '../assemble/version.ts'
 import { createEngine, type Engine } from './engine.ts'
+import { reasonsNotReady, type ReadinessFacts } from './readiness.ts'
 import { listZones } from '../discovery/list-zones.ts'
 import { createReading } from '../assemble/reading.ts'
 import { measureSpace } from '../upkeep/sink-space.ts'
@@ -40,7 +40,7 @@ export class Daemon {
   #backend: Backend | undefined
   #server: Server | undefined
   #engine: Engine | undefined
-  #phase: 'starting' | 'running' | 'stopping' = 'starting'
+  #phase: ReadinessFacts['phase'] = 'starting'
   /** Why nothing is shipped although the process is neither starting nor stopping. */
   #trouble: string | undefined
   /** Time of the last turn of each loop that must keep running. */
@@ -65,44 +65,20 @@ export class Daemon {
     return this.#engine!
   }
 
-  /** Opens the state, takes the schedule lock and serves HTTP; ships nothing yet. Throws Failure. */
+  /** Opens the state, takes the schedule lock, learns the zones and serves HTTP; ships nothing yet. Throws Failure. */
   async open(signal: AbortSignal): Promise<void> {
-    const { serve, role } = this.#options
-    const { metrics, telemetry, clock } = this.#runtime
-    const waits = async (failure: Failure) => {
-      this.#trouble = failure.message
-      await this.#listen()
-    }
-    this.#backend = await openBackend(this.#config, role, this.#runtime, signal, serve ? waits : undefined)
-    this.#trouble = undefined
-    const { store, limitsOf } = this.#backend
-    // The roles that schedule list zones, and report the gauges of shared state for all processes.
-    const schedules = role !== 'worker'
-    const zones = new ZoneDirectory({
-      ...this.#runtime,
-      store,
-      schedules,
-      // By clients of its own: a configuration that is not in force yet may have other keys.
-      list: async (config, accounts, abort) => {
-        await using reading = createReading(config, this.#runtime, limitsOf)
-        return await listZones(reading.clientOf)(accounts, abort)
-      },
-      changed: () => this.#prepare(),
-    })
-    this.#zones = zones
-    if (discoveringIn(this.#config).length > 0) {
-      // Probes are answered while the API is asked.
-      if (serve) await this.#listen()
-      await zones.refresh(this.#config, signal, true)
-    }
+    this.#backend = await this.#openBackend(signal)
+    this.#zones = this.#createDirectory(this.#backend)
+    await this.#learnZones(this.#config, signal)
     this.#engine = this.#makeEngine(this.#config)
+    const { metrics, telemetry, clock } = this.#runtime
     metrics.readAtScrape({
       measure: () => measureSpace(this.#config.sinks, metrics, clock),
-      ...(schedules && { observe: () => this.engine().observe() }),
+      ...(this.#schedules && { observe: () => this.engine().observe() }),
     })
-    if (serve) await this.#listen()
+    await this.#listen()
     this.#warnOf(this.#warnings)
-    const known = knownOf(zones.fill(this.#config))
+    const known = knownOf(this.#zones.fill(this.#config))
     const state = stateName(this.#config)
     telemetry.emit({ name: 'Started', version, zones: known.zones.length, sinks: known.sinks, state })
   }
@@ -154,6 +130,44 @@ export class Daemon {
     await this.#backend?.close().catch(warn)
   }
 
+  /** Probes are answered, with the reason, while a state that may come is waited for. */
+  async #openBackend(signal: AbortSignal): Promise<Backend> {
+    const { serve, role } = this.#options
+    const waits = async ({ message }: Failure) => {
+      this.#trouble = message
+      await this.#listen()
+    }
+    const backend = await openBackend(this.#config, role, this.#runtime, signal, serve ? waits : undefined)
+    this.#trouble = undefined
+    return backend
+  }
+
+  #createDirectory({ store, limitsOf }: Backend): ZoneDirectory {
+    return new ZoneDirectory({
+      ...this.#runtime,
+      store,
+      schedules: this.#schedules,
+      // By clients of its own: a configuration that is not in force yet may have other keys.
+      list: async (config, accounts, abort) => {
+        await using reading = createReading(config, this.#runtime, limitsOf)
+        return await listZones(reading.clientOf)(accounts, abort)
+      },
+      changed: () => this.#prepare(),
+    })
+  }
+
+  /** Has the API asked for the zones of accounts that discover theirs. Probes are answered meanwhile. */
+  async #learnZones(config: Config, signal: AbortSignal): Promise<void> {
+    if (discoveringIn(config).length === 0) return
+    await this.#listen()
+    await this.#zones!.refresh(config, signal, true)
+  }
+
+  /** The roles that schedule list zones, and report the gauges of shared state for all processes. */
+  get #schedules(): boolean {
+    return this.#options.role !== 'worker'
+  }
+
   /** An engine of a configuration; it ships nothing before its start. */
   #makeEngine(config: Config): Engine {
     const { runtime, sinkGone } = this.#options
@@ -199,8 +213,7 @@ export class Daemon {
   /** A configuration whose zones cannot be found out is refused, as one with errors is. */
   async #loadWithZones(load: () => Loaded): Promise<Loaded> {
     const loaded = load()
-    if (discoveringIn(loaded.config).length === 0) return loaded
-    await this.#zones!.refresh(loaded.config, this.#stopped.signal, true)
+    await this.#learnZones(loaded.config, this.#stopped.signal)
     const missing = this.#zones!.missing(loaded.config)
     if (missing?.failure !== undefined) throw missing.failure
     return loaded
@@ -211,6 +224,7 @@ export class Daemon {
   }
 
   async #listen(): Promise<void> {
+    if (!this.#options.serve) return
     this.#server ??= await startServer({
       ...this.#runtime,
       ...this.#config.server,
@@ -226,27 +240,15 @@ export class Daemon {
     return healthOf(this.#turns, this.#config.poll.everySeconds, this.#runtime.clock.monotonic())
   }
 
-  /** Why the process is not ready, in texts that contain nothing from the wire; none where it is. */
-  async #notReady(): Promise<string[]> {
-    const reason = this.#notShipping()
-    if (reason !== undefined || this.#engine === undefined) return [reason ?? 'the process is starting']
-    const storeTrouble = this.#backend?.storeTrouble?.()
-    // A store that is full can still be read.
-    if (storeTrouble !== undefined) return [`the store refuses writes: ${storeTrouble}`]
-    try {
-      return reasonsIn(await this.#engine.observe(), this.#config.server.readyLagSeconds)
-    } catch (error) {
-      return [`the store cannot be read: ${messageOf(error)}`]
-    }
-  }
-
-  #notShipping(): string | undefined {
-    if (this.#trouble !== undefined) return this.#trouble
-    if (this.#phase !== 'running') return `the process is ${this.#phase}`
-    const missing = this.missingZones()
-    if (missing === undefined) return undefined
-    const why = missing.failure === undefined ? '' : ` (${missing.failure.code})`
-    return `the zones of account ${missing.account} have not been listed yet${why}`
+  #notReady(): Promise<string[]> {
+    return reasonsNotReady({
+      phase: this.#phase,
+      trouble: this.#trouble,
+      missing: this.missingZones(),
+      storeTrouble: this.#backend?.storeTrouble?.(),
+      observe: () => this.engine().observe(),
+      readyLagSeconds: this.#config.server.readyLagSeconds,
+    })
   }
 
   /** With the warnings of `warnings` those that only the zones of the API show. */
@@ -259,16 +261,4 @@ export class Daemon {
   #warn(about: string, text: string): void {
     this.#runtime.telemetry.emit({ name: 'Warned', about, text })
   }
-}
-
-/** Accounts without a key that works, and the route that lags most. */
-function reasonsIn({ refusedAccounts, routes }: Observation, readyLagSeconds: number): string[] {
-  const reasons = refusedAccounts.map((account) => `the API refuses the access key of account ${account}`)
-  const lagging = routes
-    .map(({ summary }) => summary)
-    .filter(({ lagSeconds }) => lagSeconds > readyLagSeconds)
-  const worst = lagging.toSorted((left, right) => right.lagSeconds - left.lagSeconds)[0]
-  if (worst === undefined) return reasons
-  const { zone, sink, lagSeconds } = worst
-  return [...reasons, `zone ${zone} → ${sink} has a lag of ${lagSeconds} s (more than ${readyLagSeconds} s)`]
 }

@@ -1,0 +1,47 @@
+import type { MissingZones } from '../discovery/zone-directory.ts'
+import { messageOf } from '../domain/failure.ts'
+import type { Observation } from '../domain/observation.ts'
+
+export interface ReadinessFacts {
+  readonly phase: 'starting' | 'running' | 'stopping'
+  /** Why the state cannot be opened. */
+  readonly trouble: string | undefined
+  readonly missing: MissingZones | undefined
+  /** Why the store refuses writes. */
+  readonly storeTrouble: string | undefined
+  readonly observe: () => Promise<Observation>
+  readonly readyLagSeconds: number
+}
+
+/**
+ * Why the process is not ready, in texts that contain nothing from the wire; none where it is. `/readyz` and the
+ * heartbeat say it.
+ */
+export async function reasonsNotReady(facts: ReadinessFacts): Promise<string[]> {
+  const { phase, trouble, missing, storeTrouble, observe, readyLagSeconds } = facts
+  if (trouble !== undefined) return [trouble]
+  if (phase !== 'running') return [`the process is ${phase}`]
+  if (missing !== undefined) {
+    const why = missing.failure === undefined ? '' : ` (${missing.failure.code})`
+    return [`the zones of account ${missing.account} have not been listed yet${why}`]
+  }
+  // A store that is full can still be read.
+  if (storeTrouble !== undefined) return [`the store refuses writes: ${storeTrouble}`]
+  try {
+    return reasonsIn(await observe(), readyLagSeconds)
+  } catch (error) {
+    return [`the store cannot be read: ${messageOf(error)}`]
+  }
+}
+
+/** Accounts without a key that works, and the route that lags most. */
+function reasonsIn({ refusedAccounts, routes }: Observation, readyLagSeconds: number): string[] {
+  const reasons = refusedAccounts.map((account) => `the API refuses the access key of account ${account}`)
+  const lagging = routes
+    .map(({ summary }) => summary)
+    .filter(({ lagSeconds }) => lagSeconds > readyLagSeconds)
+  const worst = lagging.toSorted((left, right) => right.lagSeconds - left.lagSeconds)[0]
+  if (worst === undefined) return reasons
+  const { zone, sink, lagSeconds } = worst
+  return [...reasons, `zone ${zone} → ${sink} has a lag of ${lagSeconds} s (more than ${readyLagSeconds} s)`]
+}
