@@ -33,12 +33,21 @@ const names = Object.keys(formats) as readonly FormatName[]
 
 /** Creates the format of a sink. */
 export function createFormat(form: LineForm): Format {
-  return formats[form.format](form.include, setOfLines(form))
+  return formats[form.format](includedIn(form), setOfLines(form))
 }
 
 /** Sinks with the same key have the same lines. */
 export function keyOfLines(form: LineForm): string {
-  return JSON.stringify([form.format, form.include, setOfLines(form)])
+  return JSON.stringify([form.format, includedIn(form), setOfLines(form)])
+}
+
+/**
+ * An index gives each member of labels and log the type of its first value, and refuses others. The format native repeats
+ * all that it knows of them in its fields.
+ */
+function includedIn({ format, include, preset }: LineForm): Wanted | undefined {
+  if (preset !== 'elasticsearch' || format !== 'native') return include
+  return { ...include, labels: include?.labels ?? false, log: include?.log ?? false }
 }
 
 /** These presets have a place for constants beside the line: labels, tags, attributes of the resource. */

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { choice, described, httpUrl } from '../../../config/fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { identifyingTime } from '../../../domain/event/fingerprint.ts'
+import { isObject } from '../../../domain/text/json.ts'
 import type { SinkCheck } from '../../../ports/delivery.ts'
 import { credentialsOf, keyRemedyOf, type Credentials } from '../../aws/credentials.ts'
 import { awsKeyFields, checkAwsKeys, awsRegion } from '../../aws/settings.ts'
@@ -26,7 +27,7 @@ import {
   withTime,
 } from '../protocol/preset.ts'
 import type { EventOutcome } from '../../settle.ts'
-import { definePreset, limits } from '../protocol/define-preset.ts'
+import { definePreset, type HttpSettings, limits } from '../protocol/define-preset.ts'
 
 const AwsSettings = z
   .strictObject({
@@ -93,7 +94,16 @@ export const elasticsearch = definePreset({
       layout: lineLayout,
       read,
       ...(aws !== undefined && { authorise: createAwsSignature(aws) }),
-      check: (ask) => checkIndex(ask, settings.url, index, read),
+      check: async (ask) => {
+        const { untested, ...checked } = await checkIndex(ask, settings.url, index, read)
+        const mapping = await mappingOf(ask, settings.url, index)
+        const unknown = [
+          ...(untested === undefined ? [] : [untested]),
+          ...(mapping === undefined ? [`the mapping of ${index} not told: ${mappingRights}`] : []),
+        ].join('; ')
+        const note = mapping && noteOf(mapping, settings)
+        return { ...checked, ...(unknown !== '' && { untested: unknown }), ...(note && { note }) }
+      },
     }
   },
 })
@@ -117,6 +127,59 @@ async function checkIndex(ask: Ask, base: string, index: string, read: Preset['r
   const answer = await ask(rights, (told) => (hasRights(told) === false ? lacksRights : delivered))
   if (hasRights(answer) === true) return { found: `${found}, which may create documents in ${index}` }
   return { found, untested: 'rights on the index not tested' }
+}
+
+const mappingRights =
+  'it needs view_index_metadata on the index, or manage_index_templates before the index exists'
+
+type Reader = ReturnType<typeof readerOf>
+
+/** The mapping of a new document: of the index, else of the templates for its name. Undefined where none is told. */
+async function mappingOf(ask: Ask, base: string, index: string): Promise<Reader | undefined> {
+  const any = () => delivered
+  const at = (path: string) => below(base, `${path}/${encodeURIComponent(index)}`)
+  const indices = jsonOf(await ask({ method: 'GET', url: `${at('')}/_mapping` }, any)).at()
+  // Of a data stream, or an alias with a rollover, the last one is written to.
+  const last = isObject(indices) && readerOf(indices).at(Object.keys(indices).sort().at(-1) ?? '')
+  const mappings = readerOf(last).at('mappings')
+  if (isObject(mappings)) return readerOf(mappings)
+  const simulated = await ask({ method: 'POST', url: at('/_index_template/_simulate_index') }, any)
+  if (simulated.status !== 200) return undefined
+  return readerOf(jsonOf(simulated).at('template', 'mappings'))
+}
+
+type Mapped = Pick<HttpSettings, 'format' | 'include'> & { readonly index: string }
+
+/** Of the formats: where labels, log and what no field carries are. Their members may have other types in each event. */
+const openMembers: Readonly<Record<string, string>> = {
+  ecs: 'bunny.shield.',
+  ocsf: 'unmapped.',
+  native: '',
+  raw: '',
+}
+
+/** What the destination would refuse later, because of the values that it got first. */
+function noteOf(mapping: Reader, { format, include = {}, index }: Mapped): string | undefined {
+  if (['false', 'strict', 'runtime'].includes(String(mapping.at('dynamic')))) return undefined
+  if (mapping.at('date_detection') !== false || mapping.at('numeric_detection') === true)
+    return `${index} takes the types of fields from the first values, and would refuse other ones: install config/elasticsearch, and name the index logs-bunny_shield.event-…`
+  const byDefault = format === 'raw'
+  const { labels = byDefault, log = byDefault } = include
+  const included = [labels && 'labels', log && 'log', (labels || log) && format !== 'raw' && 'other']
+  const open = included.filter(
+    (name) => name !== false && !isClosed(mapping, `${openMembers[format]}${name}`),
+  )
+  if (open.length === 0) return undefined
+  return `in ${index} the members of ${open.join(', ')} have the types of their first values, and others would be refused: map them as flattened (flat_object), or do not include them`
+}
+
+/** Whether members of any type fit into a field. */
+function isClosed(mapping: Reader, field: string): boolean {
+  const path = field.split('.').flatMap((name) => ['properties', name])
+  const isFlat = ['flattened', 'flat_object'].includes(mapping.text(...path, 'type'))
+  return (
+    isFlat || mapping.at(...path, 'enabled') === false || String(mapping.at(...path, 'dynamic')) === 'false'
+  )
 }
 
 /** Data streams require `@timestamp`; ECS has it. */

@@ -91,7 +91,13 @@ test.each<[rights: Reply, found: object]>([
     { status: 200, body: { has_all_requested: true } },
     { found: 'accepted the credentials, which may create documents in waf' },
   ],
-  [{ status: 404 }, { found: 'accepted the credentials', untested: 'rights on the index not tested' }],
+  [
+    { status: 404 },
+    {
+      found: 'accepted the credentials',
+      untested: expect.stringMatching(/^rights on the index not tested; /) as string,
+    },
+  ],
   [
     { status: 200, body: { has_all_requested: false } },
     { message: expect.stringMatching(/grant create_doc on waf$/) as string },
@@ -100,6 +106,77 @@ test.each<[rights: Reply, found: object]>([
   const given = { _bulk: noDocuments, _has_privileges: rights }
   const { sink } = await sinkWith('elasticsearch', given, { index: 'waf' })
   expect(await sink.check(never).catch((error: unknown) => error)).toMatchObject(found)
+})
+
+const guesses =
+  /takes the types of fields from the first values, .*name the index logs-bunny_shield\.event-…$/
+const opens = (names: string) => new RegExp(`the members of ${names} have the types of their first values`)
+const ours = { date_detection: false, properties: { bunny: { properties: { shield: { properties: {} } } } } }
+const flat = (type: string) => ({
+  date_detection: false,
+  properties: {
+    bunny: { properties: { shield: { properties: { labels: { type }, log: { type }, other: { type } } } } },
+  },
+})
+const all = { include: { labels: true, log: true } }
+
+test.each<[format: object, mappings: object | undefined, note: RegExp | undefined]>([
+  [{}, {}, guesses],
+  [{}, undefined, guesses],
+  [{}, { date_detection: true }, guesses],
+  [{}, { date_detection: false, numeric_detection: true }, guesses],
+  [{}, { dynamic: 'false' }, undefined],
+  [{}, { dynamic: 'strict' }, undefined],
+  [{}, ours, undefined],
+  [all, ours, opens('labels, log, other')],
+  [all, flat('flattened'), undefined],
+  [all, flat('flat_object'), undefined],
+  [{ format: 'native' }, ours, undefined],
+  [{ format: 'native', ...all }, ours, opens('labels, log, other')],
+  [
+    { format: 'native', include: { log: true } },
+    { date_detection: false, properties: { log: { type: 'flattened' } } },
+    opens('other'),
+  ],
+  [
+    { format: 'native', include: { labels: true } },
+    { date_detection: false, properties: { labels: { enabled: false }, other: { dynamic: false } } },
+    undefined,
+  ],
+  [{ format: 'raw' }, ours, opens('labels, log')],
+  [{ format: 'ocsf' }, ours, undefined],
+  [{ format: 'ocsf', ...all }, ours, opens('labels, log, other')],
+])('a check of Elasticsearch with %j and the mapping %j notes %s', async (format, mappings, note) => {
+  const existing: Reply = {
+    status: 200,
+    body: { 'waf-000001': { mappings: { dynamic: 'false' } }, 'waf-000002': { mappings } },
+  }
+  const template: Reply = { status: 200, body: { template: { mappings }, overlapping: [] } }
+  const answers: Readonly<Record<string, Reply>>[] = [
+    { 'GET /waf/_mapping': existing },
+    { 'GET /waf/_mapping': { status: 404, body: {} }, '/_simulate_index/waf': template },
+  ]
+  for (const given of mappings === undefined ? answers.slice(1) : answers) {
+    const { sink } = await sinkWith(
+      'elasticsearch',
+      { _bulk: noDocuments, ...given },
+      { index: 'waf', ...format },
+    )
+    const checked = await sink.check(never)
+    expect(checked?.note ?? '').toMatch(note ?? /^$/)
+    expect(checked?.untested).toBe('rights on the index not tested')
+  }
+})
+
+test('a check of Elasticsearch says which rights the mapping needs', async () => {
+  const { sink } = await sinkWith(
+    'elasticsearch',
+    { _bulk: noDocuments, '': { status: 403 } },
+    { index: 'waf' },
+  )
+  expect((await sink.check(never))?.untested).toMatch(
+    /the mapping of waf not told: it needs view_index_metadata/,
+  )
 })
 
 test.each<[Reply, string]>([
