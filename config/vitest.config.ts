@@ -8,7 +8,7 @@ import { patienceMs } from '../test/setup/wait-for.ts'
 import { rareDates } from './rare-dates.ts'
 
 /** Suites that need much memory, or that replace a module, which other suites may have loaded before. */
-const apart = ['test/server/page/*.test.ts', 'test/upkeep/sink-space.test.ts']
+const apart = ['test/page/*.test.ts', 'test/upkeep/sink-space.test.ts']
 
 /** Suites without child processes or global changes: they need no bundled programs. */
 const together = [

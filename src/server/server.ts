@@ -9,7 +9,9 @@ import type { Secret } from '../domain/text/secret.ts'
 import { within } from '../domain/promises.ts'
 import type { Telemetry } from '../ports/process.ts'
 import { authority, listenOn } from './listen.ts'
-import { createRoutes, jsonReply, type Reply, type Route, type RouteDeps } from './routes.ts'
+import { hostNameText } from './page-routes.ts'
+import type { Access, Reply, Route } from './route.ts'
+import { createRoutes, jsonReply, type RouteDeps } from './routes.ts'
 
 /**
  * Not by `import`: that reads every member of the module, and `WebSocket` loads Node's own undici, 70 ms of CPU and 14 MB
@@ -113,17 +115,20 @@ async function replyTo(
 ): Promise<Reply> {
   const [path = '', query = ''] = (request.url ?? '').split('?', 2)
   const route = routes.get(path)
-  const trusted = token === undefined || hasToken(request.headers.authorization, token)
-  if (route?.open !== true && !trusted)
+  const access = accessOf(request, token)
+  if (route?.open !== true && access === 'no token')
     return jsonReply(401, { error: 'a bearer token is required' }, { 'www-authenticate': 'Bearer' })
   if (route === undefined) return jsonReply(404, { error: 'not found', paths: [...routes.keys()] })
   if (request.method !== 'GET' && request.method !== 'HEAD')
     return jsonReply(405, { error: 'only GET and HEAD are allowed' }, { allow: 'GET, HEAD' })
-  if (token === undefined && route.quotes === true && !isAskedByAddress(request.headers.host))
-    return jsonReply(403, {
-      error: `without server.token, ${path} answers only when the URL has the IP address of this host or localhost; set server.tokenFile to use a host name`,
-    })
-  return route.answer(trusted, new URLSearchParams(query))
+  if (route.quotes === true && access === 'host name')
+    return jsonReply(403, { error: `without server.token, ${path} ${hostNameText}` })
+  return route.answer(new URLSearchParams(query), access)
+}
+
+function accessOf({ headers }: IncomingMessage, token: Secret | undefined): Access {
+  if (token === undefined) return isAskedByAddress(headers.host) ? 'free' : 'host name'
+  return hasToken(headers.authorization, token) ? 'token' : 'no token'
 }
 
 /** Sends the reply; Node omits the body for HEAD. Rejects when a part cannot be made: the client gets no end. */

@@ -3,8 +3,8 @@ import { Secret } from '../../src/domain/text/secret.ts'
 import { exposureOf } from '../../src/server/server.ts'
 import { matching } from '../telemetry/log-lines.ts'
 import { serve } from './client.ts'
-import { story } from './page/story.ts'
-import { viewsOf } from './page/world.ts'
+import { story } from '../page/story.ts'
+import { viewsOf } from '../page/world.ts'
 
 const token = new Secret('s3cret-Token')
 const withToken = { authorization: 'Bearer s3cret-Token' }
@@ -12,7 +12,7 @@ const withToken = { authorization: 'Bearer s3cret-Token' }
 describe('the token', () => {
   it('is required by everything but the probes and the files of the page', async () => {
     const { get } = await serve({ token })
-    for (const path of ['/healthz', '/readyz', '/', '/page/main.js'])
+    for (const path of ['/healthz', '/readyz', '/', '/page/page.js'])
       expect((await get(path)).status).toBe(200)
     const closed = [
       '/metrics',

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
-import type { PageViews } from '../../src/server/routes.ts'
-import { healthOf, jsonReply, longJsonReply, QueryError, readView } from '../../src/server/routes.ts'
+import type { PageViews } from '../../src/server/route.ts'
+import { QueryError, readView } from '../../src/server/queries.ts'
+import { healthOf, jsonReply, longJsonReply } from '../../src/server/routes.ts'
 import { textOf } from './client.ts'
 
 const fleet = Array.from({ length: 123 }, (_, zone) => ({

@@ -3,8 +3,8 @@ import { createFakeClock } from '../fakes/fake-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { parseExposition, valueOf } from '../telemetry/metrics/exposition.ts'
 import { dial, serve } from './client.ts'
-import { story } from './page/story.ts'
-import { viewsOf } from './page/world.ts'
+import { story } from '../page/story.ts'
+import { viewsOf } from '../page/world.ts'
 
 const refusal = (error: string) => `${JSON.stringify({ error })}\n`
 const { views } = viewsOf(story())
@@ -42,7 +42,7 @@ describe('the server', () => {
   })
 
   it.each<[method: string, path: string, status: number]>([
-    ...['/page', '/page/README.md', '/page/tsconfig.json', '/page/../server.ts', '/metrics/', '/METRICS']
+    ...['/page', '/page/README.md', '/page/status-page.ts', '/page/../server.ts', '/metrics/', '/METRICS']
       .concat('//metrics', '/../metrics', '/%6detrics', '/<script>')
       .map((path): [string, string, number] => ['GET', path, 404]),
     ...['POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'PATCH'].map((method): [string, string, number] => [
@@ -50,7 +50,7 @@ describe('the server', () => {
       '/metrics',
       405,
     ]),
-    ['POST', '/page/main.js', 405],
+    ['POST', '/page/page.js', 405],
   ])('%s %s is answered %i, in JSON', async (method, path, status) => {
     const { get } = await serve()
     const answer = await get(path, { method })
@@ -66,8 +66,10 @@ describe('the server', () => {
     const policy = String(page.headers['content-security-policy'])
     expect(policy).toContain("default-src 'none'")
     expect(policy).not.toMatch(/unsafe|http|\*/)
-    expect(page.body).not.toMatch(/<script(?! type="module" src="\/page\/)|<style|\sstyle=|\son\w+=|https?:/)
-    const files = [...page.body.matchAll(/(?:src|href)="(\/page\/[^"]+)"/g)].map(([, path = '']) => path)
+    expect(page.body).not.toMatch(
+      /<script(?! type="module" src="page\/)|<style|\sstyle=|\son\w+=|https?:|(?:src|href)="\//,
+    )
+    const files = [...page.body.matchAll(/(?:src|href)="(page\/[^"]+)"/g)].map(([, path]) => `/${path}`)
     expect(files.length).toBeGreaterThan(3)
     for (const path of files) {
       const file = await get(path)

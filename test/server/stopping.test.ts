@@ -1,6 +1,6 @@
 import { Agent } from 'node:http'
 import { describe, expect, it, vi } from 'vitest'
-import type { PageViews } from '../../src/server/routes.ts'
+import type { PageViews } from '../../src/server/route.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { ask, closed, dial, serve } from './client.ts'
 

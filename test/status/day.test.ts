@@ -5,8 +5,8 @@ import { Failure } from '../../src/domain/failure.ts'
 import { deadLettersView } from '../../src/status/day.ts'
 import { detailsOf } from '../../src/tasks/audit/details.ts'
 import { at, stream, today } from '../domain/builders.ts'
-import { story } from '../server/page/story.ts'
-import { depsOf, viewsOf } from '../server/page/world.ts'
+import { story } from '../page/story.ts'
+import { depsOf, viewsOf } from '../page/world.ts'
 
 describe('a day', () => {
   const asked = { zone: 101, sink: 'siem', day: today }

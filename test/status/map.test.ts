@@ -5,8 +5,8 @@ import { endOf, shiftDay } from '../../src/domain/day.ts'
 import type { MapQuery } from '../../src/status/queries.ts'
 import { cellOn } from '../../src/status/map.ts'
 import { at, buildCheckpoint, buildRecord, hourMs, policy, stream, today } from '../domain/builders.ts'
-import { readDay, story, trouble, zonesOf } from '../server/page/story.ts'
-import { emptyWorld, viewsOf } from '../server/page/world.ts'
+import { readDay, story, trouble, zonesOf } from '../page/story.ts'
+import { emptyWorld, viewsOf } from '../page/world.ts'
 
 const everything: MapQuery = { filter: '', sort: 'state', page: 1, size: 100 }
 const mapOf = (world: ReturnType<typeof story>, query: Partial<MapQuery> = {}) =>

@@ -19,9 +19,10 @@ import type { Audit } from './details.ts'
 import { isCompared, type Finding } from './result.ts'
 import { iso } from '../../domain/text/time.ts'
 import { version } from '../../assemble/version.ts'
-import { openReport, readKey, readNamed, signatureProblem, signed, writeReport } from './report.ts'
+import { openReport, readKey, readNamed, signatureProblem, signed } from './report.ts'
 import { auditText, failureLines, reportOf, auditJson } from './findings.ts'
 import type { AuditProgress } from './request.ts'
+import { reportPage } from '../../page/report.ts'
 
 interface AuditOptions {
   readonly zone?: string[]
@@ -131,7 +132,7 @@ async function runAudit(
     endedAt: iso(systemClock.now()),
     isDeep: deep,
   }
-  const html = writeReport(reportOf(audited, about))
+  const html = reportPage(reportOf(audited, about))
   fill(key === undefined ? html : signed(html, key))
   io.stderr.write(`report: ${printable(reportFile!)}\n`)
   return code === exitCodes.done && audited.detailsFailed !== undefined ? exitCodes.failed : code

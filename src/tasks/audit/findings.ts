@@ -13,6 +13,7 @@ import { iso, secondText } from '../../domain/text/time.ts'
 import { removedText } from '../../domain/retention.ts'
 import { zoneLabel } from '../../status/problems.ts'
 import type { Zone } from '../../domain/stream.ts'
+import type { Report } from '../../page/report.ts'
 import type { Audit } from './details.ts'
 import type { StreamAudit } from './audit-day.ts'
 import type { FileAudit } from './audit-files.ts'
@@ -244,28 +245,11 @@ function minuteText(minute: string | null, day: string): string {
   return minute.startsWith(day) ? `at ${minute.slice(11, 16)}` : `at ${minute.slice(0, 16)}Z`
 }
 
-/** Where, when and how it was read. */
-interface About {
-  readonly api: string
-  /** Instants are ISO 8601. */
-  readonly beganAt: string
-  readonly endedAt: string
-  readonly version: string
-  readonly host: string
-  /** Its file; absent where there was none. */
-  readonly configuration?: string | undefined
-  /** SHA-256 of the settings in force, secrets masked, in hex: the same settings give the same. */
-  readonly settingsHash: string
-  /** The store, without secrets, and its id. */
-  readonly state: string
-  /** Lines of files were compared. */
-  readonly isDeep: boolean
-}
-
-export type ReportView = ReturnType<typeof reportOf>
-
 /** What `audit --report` writes. */
-export function reportOf(audit: Audit, about: About) {
+export function reportOf(
+  audit: Audit,
+  about: Omit<Report, 'level' | 'headline' | 'scope' | 'failures' | 'rows' | 'days'>,
+): Report {
   const { days, findings, details = [] } = audit
   const failures = failureLines(audit)
   const rows = findings.map(rowOf)

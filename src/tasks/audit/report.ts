@@ -1,12 +1,9 @@
-import { createHash, createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
+import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto'
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Failure } from '../../domain/failure.ts'
 import { systemErrorText } from '../../domain/text/system-error.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
-import { makeWith } from '../../server/page/parts/elements.js'
-import { drawReport } from '../../server/page/report/report.js'
 import { UsageError } from '../../terminal/io.ts'
-import type { ReportView } from './findings.ts'
 
 /**
  * Makes the file before anything is read, since an audit may take long; readable by its owner only. Throws UsageError.
@@ -41,68 +38,6 @@ export function readNamed(path: string, remedy: string): Buffer {
   } catch (error) {
     throw new UsageError(`${printable(path)} cannot be read: ${systemErrorText(error)}; ${remedy}`)
   }
-}
-
-const styles = [
-  '../../server/page/parts/theme.css',
-  '../../server/page/parts/parts.css',
-  '../../server/page/day/day.css',
-  '../../server/page/report/report.css',
-]
-
-/** One HTML file that needs nothing else: no script, no other file. Drawn by the code of the status page. */
-export function writeReport(report: ReportView): string {
-  makeWith(markupMaker)
-  const style = styles.map((path) => readFileSync(new URL(path, import.meta.url), 'utf8')).join('\n')
-  const hash = createHash('sha256').update(style).digest('base64')
-  const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<meta http-equiv="Content-Security-Policy" content="${escaped(policy)}">
-<title>${escaped(`shieldlog audit: ${report.headline}`)}</title>
-<style>${style}</style>
-</head>
-${String(drawReport(report))}
-</html>
-`
-}
-
-/** An element of names that the program gives; attributes and children are escaped. */
-function markup(name: string) {
-  let [attributes, content] = ['', '']
-  return {
-    setAttribute: (attribute: string, value: string) =>
-      void (attributes += ` ${attribute}="${escaped(value)}"`),
-    /** Children are whole: what is changed of them later is not seen. */
-    append(...children: ({ toString(): string } | string)[]): void {
-      for (const child of children) content += typeof child === 'string' ? escaped(child) : child.toString()
-    },
-    toString: () => `<${name}${attributes}>${content}</${name}>`,
-  }
-}
-
-/** What the drawing code of the page needs of a document, for a process without a browser: elements that become HTML. */
-const markupMaker = {
-  createElement: markup,
-  createElementNS: (_: string, name: string) => markup(name),
-}
-
-const escapes: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-/** Text that no HTML parser takes for markup, in an element or in a quoted attribute. */
-function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => escapes[character]!)
 }
 
 const before = '<!-- shieldlog signature, Ed25519 of all lines above: '
