@@ -396,7 +396,6 @@ export default defineConfig({
     { files: readersOfEnvironment, rules: { 'no-restricted-properties': 'off' } },
     { files: ['**/src/cli.*'], rules: { 'unicorn/no-process-exit': 'off' } },
     { files: ['**/*.config.ts'], rules: { 'import/no-default-export': 'off' } },
-    { files: ['**/src/process/engine.ts'], rules: { 'max-lines-per-function': 'off' } },
     // It runs in a browser, whose types the compiler does not have here.
     {
       files: ['**/src/page/page.js'],
