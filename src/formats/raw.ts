@@ -1,6 +1,6 @@
-import { UTCDateMini } from '@date-fns/utc/date/mini'
 import type { Event, Identity, KeptEvent } from '../domain/event/event.ts'
 import { exactJson } from '../domain/text/decode.ts'
+import { iso } from '../domain/text/time.ts'
 import type { Json, JsonObject } from '../domain/text/json.ts'
 import { identityIn, jsonLine, labelsAndLog, lineFormat, type Parts, readObject } from './line.ts'
 
@@ -23,8 +23,8 @@ function encode(event: Event, { labels, log, set }: Parts): string {
   if (labels === undefined) delete received['labels']
   if (log === undefined) delete received['log']
   if (set !== undefined) received['shieldlogSet'] = { ...set }
-  const known = identityOf(received)
-  if (known !== undefined && known.id === event.id && known.time === event.time) return jsonLine(received)
+  const own = identityOf(received)
+  if (own !== undefined && own.id === event.id && own.time === event.time) return jsonLine(received)
   return jsonLine({ ...received, shieldlogId: event.id, shieldlogTime: event.time ?? null })
 }
 
@@ -54,5 +54,5 @@ function timeOf(timestamp: unknown): string | undefined {
   if (!Number.isInteger(timestamp)) return undefined
   const value = Number(timestamp)
   if (value <= 0 || value >= 1e14) return undefined
-  return new UTCDateMini(value < 1e11 ? value * 1000 : value).toISOString()
+  return iso(value < 1e11 ? value * 1000 : value)
 }

@@ -1,5 +1,4 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http'
-import { UTCDateMini } from '@date-fns/utc/date/mini'
 import type { Clock } from '../ports/process.ts'
 import { hashOf, hex4 } from './entries/hash.ts'
 import type { Operation, Route } from './route.ts'
@@ -41,7 +40,7 @@ export function flushed(response: ServerResponse, part: Buffer): Promise<void> {
 
 /** A time as the `Date` header has it. */
 export function httpDate(atMs: number): string {
-  return new UTCDateMini(atMs).toUTCString()
+  return new Date(atMs).toUTCString()
 }
 
 /** Without a content type, a body is empty. */

@@ -1,5 +1,5 @@
-import { UTCDateMini } from '@date-fns/utc/date/mini'
 import { AwsV4Signer } from 'aws4fetch'
+import { iso } from '../../domain/text/time.ts'
 import type { Credentials } from './credentials.ts'
 
 interface Unsigned {
@@ -30,7 +30,7 @@ export function createSigner(service: string, region: string) {
       service,
       region,
       cache,
-      datetime: new UTCDateMini(nowMs).toISOString().replaceAll(/[:-]|\.\d{3}/g, ''),
+      datetime: iso(nowMs).replaceAll(/[:-]|\.\d{3}/g, ''),
     })
     const signed = await signer.sign()
     const search = signer.encodedSearch === '' ? '' : `?${signer.encodedSearch}`

@@ -1,6 +1,6 @@
-import { UTCDateMini } from '@date-fns/utc/date/mini'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import type { RequestOutcome } from '../../domain/internal-event.ts'
+import { iso } from '../../domain/text/time.ts'
 import type { Tls } from '../../domain/tls.ts'
 import { createDispatcher } from '../../transport/dispatcher.ts'
 import { type Answer, exchange, headerOf, type Request as AnyRequest } from '../../transport/exchange.ts'
@@ -131,8 +131,7 @@ export function retryAtOf(answer: Answer, nowMs: number, read?: number): number 
 /** To be tried again: after a back-off, or at the named time. */
 export function notBefore(retryAt: number | undefined, code: Failure['code'], message: string): Failure {
   if (retryAt === undefined) return new Failure('retry', code, message)
-  const at = new UTCDateMini(retryAt).toISOString()
-  return new Failure('wait', code, `${message}; next try not before ${at}`, { retryAt })
+  return new Failure('wait', code, `${message}; next try not before ${iso(retryAt)}`, { retryAt })
 }
 
 /** The beginning of an answer as text: more than is searched for secrets only if it has more. */
