@@ -4,7 +4,7 @@ import { realFolder } from '../config/resolve.ts'
 import { unresolvedHost } from '../config/complaints.ts'
 import type { Config, SinkConfig } from '../config/schema.ts'
 import { Failure, isFailure, messageOf } from '../domain/failure.ts'
-import { renamedSinks, type KnownSink, type PlacedSink } from '../domain/known-sink.ts'
+import { renamedSinks, type RememberedSink, type PlacedSink } from '../domain/remembered-sink.ts'
 import { createFormat } from '../formats/registry.ts'
 import { keepLatest } from '../domain/promises.ts'
 import type { Store } from '../ports/store.ts'
@@ -24,12 +24,12 @@ type Sinks = Pick<Config, 'sinks'>
  * folder cannot be read.
  */
 export async function heldSinks({ sinks }: Sinks, store: Store): Promise<HeldSinks> {
-  const known = await store.catalogue.sinks()
-  const renamed = renamedSinks(sinks.map(placed), known)
+  const remembered = await store.catalogue.sinks()
+  const renamed = renamedSinks(sinks.map(placed), remembered)
   const held = new Map<string, string>()
   for (const sink of sinks) {
     const before = renamed.get(sink.name)
-    const why = before === undefined ? await otherParts(sink, known, store) : renamedText(before, sink)
+    const why = before === undefined ? await otherParts(sink, remembered, store) : renamedText(before, sink)
     if (why !== undefined) held.set(sink.name, why)
   }
   return held
@@ -50,11 +50,11 @@ export async function rememberSinks(
   store: Store,
   held: HeldSinks = new Map(),
 ): Promise<void> {
-  const known = sinks
+  const remembered = sinks
     .filter(({ name }) => !held.has(name))
     .map(placed)
     .flatMap(({ place, ...sink }) => (place === undefined ? [] : [{ ...sink, place }]))
-  await store.catalogue.rememberSinks(known)
+  await store.catalogue.rememberSinks(remembered)
 }
 
 /** A plan is made every second, and a worker asks with each job; looking into the folders of file sinks takes longer. */
@@ -123,11 +123,11 @@ function renamedText(before: string, { name, type }: SinkConfig): string {
 
 async function otherParts(
   sink: SinkConfig,
-  known: readonly KnownSink[],
+  remembered: readonly RememberedSink[],
   store: Store,
 ): Promise<string | undefined> {
   if (sink.type !== 'file') return undefined
-  const formerly = known.find(({ name }) => name === sink.name)?.formerly ?? []
+  const formerly = remembered.find(({ name }) => name === sink.name)?.formerly ?? []
   const own = { store: store.id, names: [sink.name, ...formerly] }
   try {
     const other = await otherSinkOn(sink.path, own)

@@ -12,7 +12,7 @@ import { messageOf } from '../domain/failure.ts'
 import { explainingZones, listZones } from '../discovery/list-zones.ts'
 import type { ReadDeps } from '../days/read-day.ts'
 
-export type Reading = ReturnType<typeof createReading>
+export type ApiReading = ReturnType<typeof createReading>
 
 /** The limits of an account that processes share; undefined where each process has its own. */
 export type LimitsOf = (account: string, maxRequestsPerSecond: number | null) => SharedLimits | undefined
@@ -63,7 +63,7 @@ export function createReading(config: Config, { clock, telemetry }: Runtime, lim
 }
 
 /** For commands that look at events: the failure for a zone that the API does not know names the one that may be meant. */
-export function readDepsOf({ reading, runtime }: { reading: Reading; runtime: Runtime }): ReadDeps {
+export function readDepsOf({ reading, runtime }: { reading: ApiReading; runtime: Runtime }): ReadDeps {
   return { ...runtime, source: explainingZones(reading.source, listZones(reading.clientOf)) }
 }
 

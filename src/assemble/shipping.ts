@@ -15,7 +15,7 @@ import type { PumpDeps } from '../pump/session.ts'
 import { failStream } from '../pump/end-stream.ts'
 import { createSink } from '../sinks/registry.ts'
 import { wantsOf } from '../sinks/wants.ts'
-import { closeTogether, type Reading } from './reading.ts'
+import { closeTogether, type ApiReading } from './reading.ts'
 import type { HeldSinks } from './held-sinks.ts'
 import { policyOf } from '../config/policy.ts'
 import type { Runtime } from './runtime.ts'
@@ -31,7 +31,7 @@ type Planned = Pick<PlannedStream, 'stream' | 'zone' | 'priority' | 'readRequest
 export interface ShippingOver {
   readonly store: Store
   readonly holder: Holder
-  readonly reading: Reading
+  readonly reading: ApiReading
   /** Default: the zones of the configuration. */
   readonly zones?: () => readonly Zone[]
   /** Sinks to which nothing may be shipped now. */

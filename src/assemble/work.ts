@@ -5,7 +5,7 @@ import type { Store } from '../ports/store.ts'
 import { withHeartbeat } from '../pump/session.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 import { createHolder, fleetState, openEmptyStore, openExistingStore, openStore } from './state.ts'
-import { createReading, type LimitsOf, type Reading } from './reading.ts'
+import { createReading, type LimitsOf, type ApiReading } from './reading.ts'
 import type { Shipping, ShippingOver } from './shipping.ts'
 
 /** What a command needs to be open, besides what it asks a `Work` for. */
@@ -35,7 +35,7 @@ export class Work implements AsyncDisposable {
   hasStore = false
   readonly #parts = new AsyncDisposableStack()
   #limitsOf: LimitsOf | undefined
-  #reading: Reading | undefined
+  #reading: ApiReading | undefined
 
   constructor(config: Config, runtime: Runtime) {
     this.config = config
@@ -43,7 +43,7 @@ export class Work implements AsyncDisposable {
   }
 
   /** The API clients. */
-  get reading(): Reading {
+  get reading(): ApiReading {
     this.#reading ??= this.#parts.use(createReading(this.config, this.runtime, this.#limitsOf))
     return this.#reading
   }

@@ -51,12 +51,12 @@ const ofKubernetes = /^SHIELDLOG_(SERVICE_(HOST|PORT)|PORT)(_|$)/
 
 /** Names with shieldlog's prefix that are not settings, each with the nearest valid name. */
 export function unknownNames(env: Environment, asked: ReadonlySet<string>): string[] {
-  const known = new Set(['SHIELDLOG_CONFIG', ...settingsOf(fileShape).map(({ environment }) => environment)])
+  const names = new Set(['SHIELDLOG_CONFIG', ...settingsOf(fileShape).map(({ environment }) => environment)])
   const isForeign = (name: string) => name.startsWith(`${prefix}TEST_`) || ofKubernetes.test(name)
   return Object.keys(env)
-    .filter((name) => isOurName(name) && !isForeign(name) && !known.has(name) && !asked.has(name))
+    .filter((name) => isOurName(name) && !isForeign(name) && !names.has(name) && !asked.has(name))
     .map((name) => {
-      const meant = nearest(name, known)
+      const meant = nearest(name, names)
       return `${name} is not a setting${meant === undefined ? '' : `; did you mean ${meant}?`}`
     })
 }

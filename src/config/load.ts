@@ -1,6 +1,6 @@
 import { ConfigErrors, isWithin, valueAt } from './errors.ts'
 import { type Environment, unknownNames } from './environment.ts'
-import { type LoadOptions, Reading } from './reading.ts'
+import { type LoadOptions, ConfigReading } from './reading.ts'
 import { checkSinks, resolveConfig } from './resolve.ts'
 import { type Config, ServerAddress } from './schema.ts'
 import { configWarnings, readableSecretsWarnings } from './warnings.ts'
@@ -8,7 +8,7 @@ import { configWarnings, readableSecretsWarnings } from './warnings.ts'
 export interface Loaded {
   readonly config: Config
   /** For `config print`. */
-  readonly reading: Reading
+  readonly reading: ConfigReading
   readonly warnings: readonly string[]
   /** Warnings of the file itself, for `check`: in a container a file that all may read is usual. */
   readonly exposed: readonly string[]
@@ -23,7 +23,7 @@ export interface Loaded {
  * settings and all sinks with the same name or folder, and once there are none with the other conflicts between settings.
  */
 export function loadConfig(options: LoadOptions = {}): Loaded {
-  const reading = new Reading(options.env ?? process.env, options)
+  const reading = new ConfigReading(options.env ?? process.env, options)
   const { errors, file } = reading
   const parsed = reading.parse()
   const isWell = errors.length === 0
@@ -51,7 +51,7 @@ export function loadServerAddress(
   env: Environment = process.env,
   cwd = process.cwd(),
 ): ServerAddress {
-  const reading = new Reading(env, { argv: { config }, cwd, needs: 'nothing' })
+  const reading = new ConfigReading(env, { argv: { config }, cwd, needs: 'nothing' })
   reading.parse()
   const own = ['server.host', 'server.port']
   const errors = reading.errors.filter(({ path }) => path === '' || own.some((each) => isWithin(each, path)))

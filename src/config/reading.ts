@@ -40,7 +40,7 @@ interface Origin {
 }
 
 /** One reading of the file and the environment: one walk over values and schema, which collects all errors. */
-export class Reading {
+export class ConfigReading {
   readonly env: Environment
   readonly cwd: string
   readonly needs: Needs
@@ -230,9 +230,9 @@ export class Reading {
     return this.#names.entries().find(([place]) => place !== at && isWithin(place, at))?.[1]
   }
 
-  #reportUnknown(key: string, known: string[], path: Path): void {
-    const meant = nearest(key, known)
-    const remedy = meant === undefined ? `allowed here: ${known.join(', ')}` : `did you mean ${meant}?`
+  #reportUnknown(key: string, allowed: string[], path: Path): void {
+    const meant = nearest(key, allowed)
+    const remedy = meant === undefined ? `allowed here: ${allowed.join(', ')}` : `did you mean ${meant}?`
     this.report([...path, key], { problem: 'is not a setting', remedy })
   }
 
@@ -255,9 +255,9 @@ export class Reading {
       else fitting = fitting.filter((form) => property(form, kind)?.const === meant)
     }
     if (fitting.length === 0) return object
-    const known = (form: Shape) =>
+    const shared = (form: Shape) =>
       Object.keys(object).filter((key) => property(form, key) !== undefined).length
-    const form = fitting.reduce((best, other) => (known(other) > known(best) ? other : best))
+    const form = fitting.reduce((best, other) => (shared(other) > shared(best) ? other : best))
     const isOfAnother = (key: string) =>
       property(form, key) === undefined && all.some((other) => property(other, key) !== undefined)
     const own = Object.entries(object).filter(([key]) => !isOfAnother(key))

@@ -5,7 +5,7 @@ import { hiddenHeaders } from '../shield/redaction/names.ts'
 import { refusedChoice } from './complaints.ts'
 import { type Path, pathText, type Report, valueAt } from './errors.ts'
 import { requiredBy } from './needs.ts'
-import type { Reading } from './reading.ts'
+import type { ConfigReading } from './reading.ts'
 import type { AccountConfig, Config, ConfigFile } from './schema.ts'
 import { isPlainObject } from './shape.ts'
 import { storeOf } from './state.ts'
@@ -13,7 +13,7 @@ import { storeOf } from './state.ts'
 const keepDaysDefault = 14
 
 /** Checks the dependencies between sections, each of which is valid, and reports what is wrong. */
-export function resolveConfig(settings: ConfigFile, reading: Reading): Config {
+export function resolveConfig(settings: ConfigFile, reading: ConfigReading): Config {
   const { accessKey: _key, accessKeyFile: _keyFile, ...api } = settings.api
   const { tokenFile: _tokenFile, ...server } = settings.server
   const { report, written, cwd } = reading
@@ -88,7 +88,7 @@ function refuseRepeated(named: readonly Named[], remedy: string, report: Report)
 /** Converts both forms of accounts into one. */
 function resolveAccounts(
   { api: { accessKey }, zones, accounts }: ConfigFile,
-  { needs, report }: Reading,
+  { needs, report }: ConfigReading,
 ): AccountConfig[] {
   const { key: needsKey = false, zones: needsZones = false } = requiredBy(needs)
   const isGiven = ({ listed, discovery }: typeof zones) => listed.length > 0 || discovery !== undefined
@@ -164,18 +164,18 @@ export function realFolder(path: string): string {
 function resolveMetrics({ metrics, accounts }: ConfigFile, report: Report): Config['metrics'] {
   const { volumes, ...others } = metrics
   if (volumes === undefined) return others
-  const known = accounts.length === 0 ? ['default'] : accounts.map(({ name }) => name)
+  const owners = accounts.length === 0 ? ['default'] : accounts.map(({ name }) => name)
   const apps = volumes.apps.map(({ id, account }, index) => {
     const at = ['metrics', 'volumes', 'apps', index]
-    if (account === undefined && known.length > 1)
+    if (account === undefined && owners.length > 1)
       report(at, {
         value: JSON.stringify(id),
         problem: 'names no account, and there are several',
-        remedy: `write { id: ${id}, account: NAME }, with one of: ${known.join(', ')}`,
+        remedy: `write { id: ${id}, account: NAME }, with one of: ${owners.join(', ')}`,
       })
-    if (account !== undefined && !known.includes(account))
-      report([...at, 'account'], refusedChoice(account, known, at))
-    return { at, value: id, account: account ?? known[0]! }
+    if (account !== undefined && !owners.includes(account))
+      report([...at, 'account'], refusedChoice(account, owners, at))
+    return { at, value: id, account: account ?? owners[0]! }
   })
   refuseRepeated(apps, 'name each application once', report)
   const owned = apps.map(({ value: id, account }) => ({ id, account }))

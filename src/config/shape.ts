@@ -96,8 +96,8 @@ export function property(shape: Shape, key: string): Shape | undefined {
 
 /** The type of a setting in words: `whole number from 0 to 65535`, `none | gzip`, `list of text`. */
 export function typeText(shape: Shape): string {
-  const known = forms(shape).filter(({ type }) => type !== 'null')
-  const texts = new Set(known.map(formText))
+  const own = forms(shape).filter(({ type }) => type !== 'null')
+  const texts = new Set(own.map(formText))
   return [...texts].join(' or ')
 }
 

@@ -20,9 +20,9 @@ export function configWarnings(config: Config): string[] {
 /** Warns of zones in `where` that are not shipped, for a configuration whose zones are all known. */
 export function unknownZoneWarnings({ zones, sinks }: Config): string[] {
   const names = [...new Set(zones.flatMap(({ id, name }) => [String(id), name]))]
-  const known = new Set(names.map(plain))
+  const plainNames = new Set(names.map(plain))
   return listedIn(sinks, 'zones')
-    .filter(({ value }) => !known.has(plain(value)))
+    .filter(({ value }) => !plainNames.has(plain(value)))
     .map(({ at, value }) => {
       const close = nearest(String(value).trim(), names)
       const remedy = close === undefined ? 'write the id or the name of one' : `did you mean ${close}?`

@@ -151,11 +151,12 @@ function listedOf(events: readonly Sighting[], listing: FoundEvents): Sighting[]
 /** The committed lengths of the parts as they are now, without what they have lost. */
 function committedLeft(before: Checkpoint, { checkpoint, report, ends }: FilesLooked): CommittedPart[] {
   const lost = new Map(report.parts.map((part) => [part.part, part]))
-  const known = new Map(checkpoint.committed.map(({ part, bytes }) => [part, bytes]))
+  const bytesOf = new Map(checkpoint.committed.map(({ part, bytes }) => [part, bytes]))
   return before.committed.flatMap((committedPart) => {
     const left = leftOf(committedPart, lost.get(committedPart.part), ends)
     // A pump has lengthened the part since: its new lines are committed, and must not be cut.
-    if (left[0] !== committedPart && known.get(committedPart.part) !== committedPart.bytes) throw lookAgain()
+    if (left[0] !== committedPart && bytesOf.get(committedPart.part) !== committedPart.bytes)
+      throw lookAgain()
     return left
   })
 }

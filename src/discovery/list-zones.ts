@@ -42,9 +42,9 @@ const mostNamed = 20
 export function explainingZones(source: Source, list: ListAccounts): Source {
   const listings = new Map<string, Promise<AccountZones | undefined>>()
   const listingOf = (name: string, signal: AbortSignal) => {
-    const known = listings.get(name) ?? list([{ name }], signal).then(([own]) => own)
-    listings.set(name, known)
-    return known
+    const listing = listings.get(name) ?? list([{ name }], signal).then(([own]) => own)
+    listings.set(name, listing)
+    return listing
   }
   return {
     ...source,

@@ -60,9 +60,9 @@ export class ZoneDirectory {
 
   /** The configuration with the zones that are known. */
   fill(config: Config): Config {
-    const known = this.#filled.get(config) ?? withZones(config, this.#lists)
-    this.#filled.set(config, known)
-    return known
+    const whole = this.#filled.get(config) ?? withZones(config, this.#lists)
+    this.#filled.set(config, whole)
+    return whole
   }
 
   /** The first account whose zones are not known, and why where a listing failed. */

@@ -4,17 +4,17 @@ export type Day = string & { readonly brand: 'Day' }
 export const dayMs = 86_400_000
 
 /** By number since the epoch: the schedule asks for the same few days again for each of thousands of streams. */
-const known = new Map<number, Day>()
-const mostKnown = 1_000
+const cache = new Map<number, Day>()
+const mostCached = 1_000
 
 /** The day that holds an instant (ms since the epoch). */
 export function dayOf(atMs: number): Day {
   const number = Math.floor(atMs / dayMs)
-  const found = known.get(number)
+  const found = cache.get(number)
   if (found !== undefined) return found
-  if (known.size >= mostKnown) known.clear()
+  if (cache.size >= mostCached) cache.clear()
   const day = new Date(atMs).toISOString().slice(0, 10) as Day
-  known.set(number, day)
+  cache.set(number, day)
   return day
 }
 

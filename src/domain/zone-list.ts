@@ -32,7 +32,7 @@ export function relist(
   },
 ) {
   const ids = new Set(listed.map(({ id }) => id))
-  const known = new Set(before.flatMap(({ id, leftAtMs }) => (leftAtMs === undefined ? [id] : [])))
+  const present = new Set(before.flatMap(({ id, leftAtMs }) => (leftAtMs === undefined ? [id] : [])))
   const absent = before.filter(({ id }) => !ids.has(id) && !now.elsewhere.has(id))
   const isRetired = ({ leftAtMs, ...zone }: FoundZone) =>
     leftAtMs !== undefined && now.isOver({ ...zone, leftAtMs })
@@ -42,7 +42,7 @@ export function relist(
   return {
     zones: zones.toSorted((one, other) => one.id - other.id),
     /** Not known, or not listed, before. */
-    added: shown.filter(({ id }) => !known.has(id)),
+    added: shown.filter(({ id }) => !present.has(id)),
     /** Listed until now. */
     left: kept.filter(({ leftAtMs }) => leftAtMs === undefined),
     /** Read no more. */

@@ -78,14 +78,14 @@ export function encodeOnce(format: Format, sinks: number): Format {
   return {
     ...format,
     encode(event) {
-      const known = kept.get(event)
-      if (known === undefined) {
+      const encoded = kept.get(event)
+      if (encoded === undefined) {
         const line = format.encode(event)
         kept.set(event, { line, left: sinks - 1 })
         return line
       }
-      if (--known.left === 0) kept.delete(event)
-      return known.line
+      if (--encoded.left === 0) kept.delete(event)
+      return encoded.line
     },
   }
 }

@@ -270,10 +270,10 @@ function plannedOf(
 }
 
 /** Why a day has no checkpoint: no process ran, only other routes were planned meanwhile, or no pump reached it. */
-function reasonOf(route: Route, known: readonly Route[], day: Day, nowMs: number): GapReason {
+function reasonOf(route: Route, others: readonly Route[], day: Day, nowMs: number): GapReason {
   if (nowMs - route.plannedAtMs < leftAloneMs) return 'unreadable'
   const aloneFromMs = Math.max(startOf(day), route.plannedAtMs + leftAloneMs)
-  return known.some((other) => other.plannedAtMs > aloneFromMs) ? 'not_configured' : 'not_running'
+  return others.some((other) => other.plannedAtMs > aloneFromMs) ? 'not_configured' : 'not_running'
 }
 
 /** A route as it was planned last, and what it was planned from. */
@@ -320,18 +320,18 @@ export class LivePlan {
       const own = new Map<string, KeptRoute>()
       for (const sink of sinks) {
         const { firstDay, pruned } = routesOf.get(zone.id)?.find((route) => route.sink === sink) ?? {}
-        const known = before.get(zone)?.get(sink)
+        const kept = before.get(zone)?.get(sink)
         const isAsked = asked.size > 0 && asked.has(routeKey(zone.id, sink))
         if (
-          known?.policy === policy &&
-          known.firstDay === firstDay &&
-          known.pruned?.join() === pruned?.join() &&
-          nowMs >= known.atMs &&
-          nowMs < known.untilMs &&
+          kept?.policy === policy &&
+          kept.firstDay === firstDay &&
+          kept.pruned?.join() === pruned?.join() &&
+          nowMs >= kept.atMs &&
+          nowMs < kept.untilMs &&
           !isAsked &&
-          isSame(known.checkpoints, held, sink)
+          isSame(kept.checkpoints, held, sink)
         ) {
-          own.set(sink, known)
+          own.set(sink, kept)
           continue
         }
         const checkpoints = held.filter(({ stream }) => stream.sink === sink)
@@ -355,8 +355,8 @@ export class LivePlan {
       routes.set(zone, own)
     }
     const gone = new Set<PlannedStream>()
-    for (const [zone, known] of before)
-      for (const [sink, route] of known)
+    for (const [zone, ofZone] of before)
+      for (const [sink, route] of ofZone)
         if (routes.get(zone)?.get(sink) !== route) for (const each of route.streams) gone.add(each)
     this.#routes = routes
     this.#requested = requests.routes
@@ -373,8 +373,8 @@ export class LivePlan {
 }
 
 /** `ofZone`: with those of other sinks. */
-function isSame(known: readonly Checkpoint[], ofZone: readonly Checkpoint[], sink: string): boolean {
+function isSame(before: readonly Checkpoint[], ofZone: readonly Checkpoint[], sink: string): boolean {
   let count = 0
-  for (const each of ofZone) if (each.stream.sink === sink && each !== known[count++]) return false
-  return count === known.length
+  for (const each of ofZone) if (each.stream.sink === sink && each !== before[count++]) return false
+  return count === before.length
 }

@@ -5,7 +5,7 @@ import type { DeadLetter, DeadLetterCount, DeliveredObject } from '../domain/eve
 import type { Identity } from '../domain/event/event.ts'
 import type { MinuteCount } from '../domain/event/seen.ts'
 import type { Gap, Stream, Route } from '../domain/stream.ts'
-import type { KnownSink } from '../domain/known-sink.ts'
+import type { RememberedSink } from '../domain/remembered-sink.ts'
 import type { ZoneList } from '../domain/zone-list.ts'
 import type { NoticedAt } from '../domain/notices.ts'
 import type { Backfill } from '../domain/plan/backfill.ts'
@@ -137,9 +137,9 @@ export interface Catalogue {
   /** Returns how many of them were stored and not acknowledged yet. */
   acknowledgeGaps(gaps: readonly Gap[], atMs: number): Promise<number>
   /** By name. */
-  sinks(): Promise<KnownSink[]>
+  sinks(): Promise<RememberedSink[]>
   /** Stores kind and place of sinks. The former names of a known one stay. */
-  rememberSinks(sinks: readonly Omit<KnownSink, 'formerly'>[]): Promise<void>
+  rememberSinks(sinks: readonly Omit<RememberedSink, 'formerly'>[]): Promise<void>
   /** The lists of accounts whose zones are discovered, by account. Every process that ships reads its zones here. */
   zoneLists(): Promise<ZoneList[]>
   storeZoneList(list: ZoneList): Promise<void>

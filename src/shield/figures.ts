@@ -59,9 +59,9 @@ export function volumeFigures(templates: readonly VolumeTemplate[]): Figure[] {
 
 /** Of sizes in GB; undefined where one of them has no value: the sum would be too small. */
 function totalBytes(sizes: readonly (number | null | undefined)[]): number | undefined {
-  const known = sizes.filter((size) => typeof size === 'number')
-  const sum = known.reduce((total, size) => total + size, 0)
-  return known.length < sizes.length ? undefined : Math.round(sum * bytesOfGigabyte)
+  const told = sizes.filter((size) => typeof size === 'number')
+  const sum = told.reduce((total, size) => total + size, 0)
+  return told.length < sizes.length ? undefined : Math.round(sum * bytesOfGigabyte)
 }
 
 function fullestOf(instances: readonly VolumeInstance[]): number | undefined {
@@ -127,12 +127,12 @@ export async function listVolumes(client: ShieldClient, appId: string, signal: A
       summary = list.summary
       expected = list.meta?.totalItems ?? expected
     }
-    const known = items.size
+    const before = items.size
     for (const item of list.items ?? []) items.set(item.id ?? JSON.stringify(item), item)
     cursor = list.cursor ?? ''
     if ((list.items ?? []).length === 0 || cursor === '')
       return { items: [...items.values()], summary, isWhole: true }
-    if (cursors.has(cursor) || items.size === known) break
+    if (cursors.has(cursor) || items.size === before) break
     cursors.add(cursor)
   }
   return { items: [...items.values()], summary, isWhole: items.size >= expected }

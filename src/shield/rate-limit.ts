@@ -143,9 +143,9 @@ function errorAt(path: PropertyKey[], problem: string) {
 }
 
 function unknownField(path: readonly PropertyKey[], key: string) {
-  const known = fieldsAt(path)
-  const near = nearest(key, known)
-  const hint = near === undefined ? `allowed: ${known.join(', ')}` : `did you mean ${near}?`
+  const fields = fieldsAt(path)
+  const near = nearest(key, fields)
+  const hint = near === undefined ? `allowed: ${fields.join(', ')}` : `did you mean ${near}?`
   return errorAt([...path, key], `no such field; ${hint}`)
 }
 

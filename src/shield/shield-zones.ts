@@ -26,7 +26,7 @@ export async function listShieldZones(client: ShieldClient, signal: AbortSignal)
   for (let page = 1; page <= mostPages; page++) {
     const path = `/shield/shield-zones?page=${page}&perPage=${perPage}`
     const { data, page: place } = await client.get('shield_zones', path, ZonePage, signal)
-    const known = zones.size
+    const had = zones.size
     for (const zone of data ?? []) zones.set(zone.shieldZoneId, zone)
     const isEmpty = (data ?? []).length === 0
     // The page before named this one: without it the list is a part.
@@ -34,7 +34,7 @@ export async function listShieldZones(client: ShieldClient, signal: AbortSignal)
     // An empty list has no `page`. Beyond the last page `nextPage` still counts up, so it decides nothing.
     if (isEmpty || (place?.currentPage ?? page) >= (place?.totalPages ?? 0))
       return [...zones.values()].flatMap(zoneOf).toSorted((one, other) => one.id - other.id)
-    if (zones.size === known) throw broken(`page ${page} repeats zones of an earlier page`)
+    if (zones.size === had) throw broken(`page ${page} repeats zones of an earlier page`)
   }
   throw broken(`it has more than ${mostPages} pages`)
 }

@@ -122,14 +122,14 @@ const mostKept = 1_000
 export function cached({ seconds = 60 } = {}): Fault {
   const kept = new Map<string, { readonly answer: Answer; readonly madeAtMs: number }>()
   const answer = ({ route, nowMs, regular }: FaultContext): Answer => {
-    const known = kept.get(route.path)
-    const age = known === undefined ? Infinity : Math.floor((nowMs - known.madeAtMs) / 1000)
-    if (known !== undefined && age >= 1 && age < seconds) {
+    const before = kept.get(route.path)
+    const age = before === undefined ? Infinity : Math.floor((nowMs - before.madeAtMs) / 1000)
+    if (before !== undefined && age >= 1 && age < seconds) {
       const told = { age: String(age), via: '1.1 simulated-cache', 'x-cache': 'HIT' }
       return {
-        ...known.answer,
-        headers: { ...known.answer.headers, ...told },
-        date: httpDate(known.madeAtMs),
+        ...before.answer,
+        headers: { ...before.answer.headers, ...told },
+        date: httpDate(before.madeAtMs),
       }
     }
     const made = regular()

@@ -84,8 +84,8 @@ function zoneOf(name: string, zones: readonly Zone[]): Zone {
     throw new UsageError(
       `--zone ${printable(name)} is the name of ${named.map(shown).join(' and ')}; use the id`,
     )
-  const known = zones.flatMap((zone) => [String(zone.id), zone.name])
-  throw unknownName({ option: '--zone', name, what: 'is not configured', known, listed: zones.map(shown) })
+  const names = zones.flatMap((zone) => [String(zone.id), zone.name])
+  throw unknownName({ option: '--zone', name, what: 'is not configured', names, listed: zones.map(shown) })
 }
 
 /** Finds sinks by name, without duplicates; all sinks where none is named. Throws UsageError. */
@@ -101,7 +101,7 @@ function named<Item extends { readonly name: string }>(
 ): Item {
   const found = all.find((each) => each.name === name)
   if (found !== undefined) return found
-  throw unknownName({ option, name, what, known: all.map((each) => each.name) })
+  throw unknownName({ option, name, what, names: all.map((each) => each.name) })
 }
 
 /** Options that select what the store keeps of days of routes. */
@@ -123,8 +123,8 @@ export function storedChoice<Kept extends Stream>(
   const ids = zone?.flatMap((name) => {
     const found = zones.filter((each) => each.name === name || String(each.id) === name)
     if (found.length > 0) return found.map(({ id }) => id)
-    const known = zones.map(({ id }) => String(id))
-    throw unknownName({ option: '--zone', name, what: 'is not known', known })
+    const names = zones.map(({ id }) => String(id))
+    throw unknownName({ option: '--zone', name, what: 'is not known', names })
   })
   return all.filter(
     (each) =>
@@ -145,13 +145,13 @@ export function chooseAccount({ accounts }: Config, name: string | undefined): A
 /** The file or s3 sink that --source names, or a copy of lines that it has cut, which `gaps list` names. Throws UsageError. */
 export function sourceOf({ sinks }: Config, name: string): PartsConfig {
   const archives = sinks.filter(hasParts)
-  const known = archives.map((sink) => sink.name)
+  const names = archives.map((sink) => sink.name)
   const files = archives.filter((sink) => sink.type === 'file')
   const keeper = files.find(({ path }) => dirname(resolve(name)) === resolve(path, '.shieldlog', 'aside'))
   const source =
     keeper === undefined ? archives.find((sink) => sink.name === name) : { ...keeper, name, path: name }
   if (source === undefined)
-    throw unknownName({ option: '--source', name, what: 'is no file or s3 sink that is configured', known })
+    throw unknownName({ option: '--source', name, what: 'is no file or s3 sink that is configured', names })
   if (servedBy(source).length === 0)
     throw new UsageError(
       `--source ${printable(name)} has format ${source.format}, and its lines do not contain whole events; use a sink with format native or raw that includes labels and log`,
@@ -163,14 +163,15 @@ interface UnknownName {
   readonly option: string
   readonly name: string
   readonly what: string
-  readonly known: readonly string[]
-  /** The known names as they are shown, where that differs. */
+  /** Those that there are. */
+  readonly names: readonly string[]
+  /** The same as they are shown, where that differs. */
   readonly listed?: readonly string[]
 }
 
-/** An error that names the nearest known name and all known names. */
-export function unknownName({ option, name, what, known, listed = known }: UnknownName): UsageError {
-  const near = nearest(name, known)
+/** An error that names the nearest name that there is, and all of them. */
+export function unknownName({ option, name, what, names, listed = names }: UnknownName): UsageError {
+  const near = nearest(name, names)
   const hint = near === undefined ? '' : `; did you mean ${printable(near)}?`
   const all = [...new Set(listed)]
   const available = all.length === 0 ? 'none is available' : `available: ${firstOf(all, mostListed)}`

@@ -47,8 +47,8 @@ class Connections extends Dispatcher {
 
   #through(uri: string): ProxyAgent {
     const { connect, ...options } = this.#options
-    const known = this.#proxies.get(uri)
-    if (known !== undefined) return known
+    const made = this.#proxies.get(uri)
+    if (made !== undefined) return made
     const proxyTls = { ...connectOptions, timeout: connectTimeoutMs }
     const proxy = new ProxyAgent({ ...options, uri, requestTls: connect, proxyTls, clientFactory: proxyPool })
     this.#proxies.set(uri, proxy)

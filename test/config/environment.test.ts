@@ -5,7 +5,7 @@ import { parse } from 'yaml'
 import { valueAt } from '../../src/config/errors.ts'
 import { fileShape } from '../../src/config/file-shape.ts'
 import { settingsOf } from '../../src/config/environment.ts'
-import { Reading } from '../../src/config/reading.ts'
+import { ConfigReading } from '../../src/config/reading.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { basics, errorsOf, load, printed } from './loading.ts'
@@ -24,7 +24,7 @@ test('every scalar has a name in the environment that sets it, and no two share 
   expect(paths).toEqual(expect.arrayContaining(scalarPaths(effective)))
   expect(new Set(settings.map(({ environment }) => environment)).size).toBe(settings.length)
   for (const { path, environment } of settings) {
-    const { written } = new Reading({ [environment]: '7' }, { cwd: '/nowhere', needs: 'nothing' })
+    const { written } = new ConfigReading({ [environment]: '7' }, { cwd: '/nowhere', needs: 'nothing' })
     expect(valueAt(written, path), environment).toBeDefined()
   }
 })

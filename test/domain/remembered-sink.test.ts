@@ -1,11 +1,15 @@
 import { expect, test } from 'vitest'
-import { renamedSinks, type KnownSink, type PlacedSink } from '../../src/domain/known-sink.ts'
+import { renamedSinks, type RememberedSink, type PlacedSink } from '../../src/domain/remembered-sink.ts'
 
 const sink = (text: string): PlacedSink => {
   const [name = '', type = '', place] = text.split(' ')
   return { name, type, place }
 }
-const known = (text: string): KnownSink => ({ ...sink(text), place: sink(text).place ?? '', formerly: [] })
+const known = (text: string): RememberedSink => ({
+  ...sink(text),
+  place: sink(text).place ?? '',
+  formerly: [],
+})
 
 test.each<[what: string, configured: string[], known: string[], held: Record<string, string>]>([
   ['nothing is known', ['a file /x'], [], {}],

@@ -20,10 +20,10 @@ export type WordKind = keyof typeof nouns
 /** Why no event is known to have this word, with a remedy; undefined for a known word, in any case. */
 export function unknownWord(kind: WordKind, word: string): string | undefined {
   const text = word.trim()
-  const known = kind === 'countries' ? [] : knownWords[kind]
-  const close = kind === 'countries' ? countryOf(text) : nearest(text, known)
+  const words = kind === 'countries' ? [] : knownWords[kind]
+  const close = kind === 'countries' ? countryOf(text) : nearest(text, words)
   if (close?.toLowerCase() === text.toLowerCase()) return undefined
-  const others = kind === 'countries' ? 'such as DE or US' : `known: ${known.join(', ')}`
+  const others = kind === 'countries' ? 'such as DE or US' : `known: ${words.join(', ')}`
   const remedy = close === undefined ? others : `did you mean ${close}?`
   return `is not known as ${nouns[kind]}, so it may match no event; ${remedy}`
 }

@@ -28,13 +28,13 @@ export function plan(input: PlanInput): PlannedStream[] {
   const { policy, readRequest } = input
   const requests = requestsOf(input.backfills)
   const byRoute = Map.groupBy(input.checkpoints, ({ stream }) => routeKey(stream.zone, stream.sink))
-  const known = new Map(input.routes.map((route) => [routeKey(route.zone, route.sink), route]))
+  const routeOf = new Map(input.routes.map((route) => [routeKey(route.zone, route.sink), route]))
   const planned: PlannedStream[] = []
   for (const zone of input.zones) {
     const nowMs = input.nowOf(zone.account)
     for (const sink of input.sinks) {
       const key = routeKey(zone.id, sink)
-      const { firstDay, pruned } = known.get(key) ?? {}
+      const { firstDay, pruned } = routeOf.get(key) ?? {}
       const held = byRoute.get(key) ?? []
       planned.push(...planRoute({ zone, sink, nowMs, policy, firstDay, pruned, held, readRequest, requests }))
     }
@@ -68,8 +68,8 @@ export function missedDays(
   const planned = firstReadable(todayOf(route.plannedAtMs), policy.readableDays)
   const from = route.firstDay > planned ? route.firstDay : planned
   const to = shiftDay(firstReadable(todayOf(nowMs), policy.readableDays), -1)
-  const known = new Set(held.map(({ stream }) => stream.day))
-  return daysFrom(from, to).filter((day) => !known.has(day) && !hasDay(route.pruned ?? [], day))
+  const days = new Set(held.map(({ stream }) => stream.day))
+  return daysFrom(from, to).filter((day) => !days.has(day) && !hasDay(route.pruned ?? [], day))
 }
 
 /** A stream that the configuration or a backfill includes. */

@@ -1,7 +1,7 @@
 /** The known name closest to an unknown one, or the only one that begins with it; undefined where there is none. */
-export function nearest(name: string, known: Iterable<string>): string | undefined {
+export function nearest(name: string, names: Iterable<string>): string | undefined {
   if (name.length > 100) return undefined
-  const all = [...known]
+  const all = [...names]
   let best: string | undefined
   // Of a short name most letters must be the same: cef is not ecs.
   let least = Math.min(Math.max(2, Math.floor(name.length / 3)), Math.floor(name.length / 2)) + 1

@@ -19,8 +19,8 @@ export function iso(atMs: number): string {
 }
 
 function minuteOf(minute: number): string {
-  const known = minutes.get(minute)
-  if (known !== undefined) return known
+  const before = minutes.get(minute)
+  if (before !== undefined) return before
   const text = new Date(minute * minuteMs).toISOString().slice(0, -'00.000Z'.length)
   if (minutes.size >= mostKept) minutes.clear()
   minutes.set(minute, text)

@@ -56,17 +56,17 @@ export function unexpectedOf(entries: readonly Json[], hasTime: (index: number) 
   return { names, counts }
 }
 
-function unknownIn(object: object, known: ReadonlySet<string>): string[] | undefined {
+function unknownIn(object: object, expected: ReadonlySet<string>): string[] | undefined {
   let unknown: string[] | undefined
-  for (const name in object) if (!known.has(name)) (unknown ??= []).push(name)
+  for (const name in object) if (!expected.has(name)) (unknown ??= []).push(name)
   return unknown
 }
 
 /** In any case, as events are read; true of an object without names, too. */
-function hasAny(object: object, known: ReadonlySet<string>): boolean {
+function hasAny(object: object, expected: ReadonlySet<string>): boolean {
   let isEmpty = true
   for (const name in object) {
-    if (known.has(name) || known.has(name.toLowerCase())) return true
+    if (expected.has(name) || expected.has(name.toLowerCase())) return true
     isEmpty = false
   }
   return isEmpty

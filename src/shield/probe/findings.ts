@@ -175,9 +175,9 @@ function arrivalsOf(walks: readonly Walk[]) {
   return walks.slice(1).flatMap((walk, index) => {
     const before = walks[index]!
     if (!walk.isWhole || !before.isWhole) return []
-    const known = new Set(before.pages.flatMap(({ keys }) => keys))
+    const earlier = new Set(before.pages.flatMap(({ keys }) => keys))
     const listed = walk.pages.flatMap(({ keys, times, atMs }) =>
-      keys.map((key, at) => ({ isKnown: known.has(key), time: times[at], atMs })),
+      keys.map((key, at) => ({ isKnown: earlier.has(key), time: times[at], atMs })),
     )
     const isKnown = listed.map((event) => event.isKnown)
     const [from, to] = [isKnown.indexOf(true), isKnown.lastIndexOf(true)]
@@ -283,7 +283,7 @@ function clockOf({ answers }: Observations): string {
 /** A poll without a known order reads the whole day; a fifth of the requests is left for other zones' scans. */
 function zonesOf({ walks, retryAfter }: Observations, perSecond: number): string {
   if (retryAfter !== undefined) return 'unknown, since requests were refused'
-  const known = Math.floor(everySeconds * perSecond)
-  const whole = Math.floor(known / Math.max(1, walks[0]!.pages.length))
-  return `at least ${known} polled every ${everySeconds} s once their order is known, ${whole} before that`
+  const most = Math.floor(everySeconds * perSecond)
+  const whole = Math.floor(most / Math.max(1, walks[0]!.pages.length))
+  return `at least ${most} polled every ${everySeconds} s once their order is known, ${whole} before that`
 }

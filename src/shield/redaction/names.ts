@@ -65,13 +65,13 @@ function anyOf(patterns: readonly string[]): (plain: string) => boolean {
 
 /** The same names occur in every entry, so results are cached; attackers choose names, so the cache is bounded. */
 export function byName<T>(of: (name: string) => T): (name: string) => T {
-  const known = new Map<string, T>()
+  const cache = new Map<string, T>()
   return (name) => {
-    const cached = known.get(name)
+    const cached = cache.get(name)
     if (cached !== undefined) return cached
     const result = of(name)
-    if (known.size === 4096) known.clear()
-    if (name.length < 100) known.set(name, result)
+    if (cache.size === 4096) cache.clear()
+    if (name.length < 100) cache.set(name, result)
     return result
   }
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { DayRange } from '../../domain/day.ts'
-import type { KnownSink } from '../../domain/known-sink.ts'
+import type { RememberedSink } from '../../domain/remembered-sink.ts'
 import { createInTurn } from '../../domain/promises.ts'
 import { isOpenGap, type Gap, type Route } from '../../domain/stream.ts'
 import type { ZoneList } from '../../domain/zone-list.ts'
@@ -15,7 +15,7 @@ import {
   storedIn,
   streamOf,
   type Names,
-  type Part,
+  type PartialWrite,
   type Root,
 } from './root.ts'
 import { checkpointOf } from './streams.ts'
@@ -23,7 +23,7 @@ import { checkpointOf } from './streams.ts'
 // What is kept of each, without the sink, which may be renamed: it is in the key, by its stored name.
 export type GapRecord = Omit<Gap, 'sink'>
 type RouteRecord = Omit<Route, 'sink' | 'pruned'>
-export type SinkRecord = Omit<KnownSink, 'name'>
+export type SinkRecord = Omit<RememberedSink, 'name'>
 
 const noMark: readonly string[] = Object.freeze([])
 
@@ -109,7 +109,7 @@ export function createCatalogue(root: Root): Catalogue {
       )
     },
     async sinks() {
-      const sinks = await list<SinkRecord, KnownSink>('sinks', (record, name) => ({ name, ...record }))
+      const sinks = await list<SinkRecord, RememberedSink>('sinks', (record, name) => ({ name, ...record }))
       return sinks.sort((a, b) => byText(a.name, b.name))
     },
     async rememberSinks(sinks) {
@@ -146,7 +146,7 @@ export function createCatalogue(root: Root): Catalogue {
 }
 
 /** What a commit adds. */
-export function addedGaps(root: Root, names: Names, gaps: readonly Gap[]): Promise<Part> {
+export function addedGaps(root: Root, names: Names, gaps: readonly Gap[]): Promise<PartialWrite> {
   return root.changed('gaps', new Map(gaps.map((gap) => [gapKey(gap, names), gap])), withGap)
 }
 
@@ -162,12 +162,12 @@ function withGap(before: GapRecord | undefined, added: Gap): GapRecord | undefin
       ? undefined
       : { ...before, readAt: gap.readAt }
   if (before === undefined || isOver) return gap
-  const known = before.files ?? []
-  const more = (gap.files ?? []).filter((file) => !known.includes(file))
+  const named = before.files ?? []
+  const more = (gap.files ?? []).filter((file) => !named.includes(file))
   if (more.length === 0) return undefined
   // More lines were cut than a person has acknowledged.
   const { acknowledgedAt: __, ...open } = before
-  return { ...open, files: [...known, ...more] }
+  return { ...open, files: [...named, ...more] }
 }
 
 function gapKey({ zone, day, from, reason, sink }: Gap, names: Names): string {
@@ -184,7 +184,7 @@ export function createMirror<Value extends object>(
   valueOf: (key: string, value: Uint8Array, names: Names) => Value | undefined,
 ) {
   /** `number`: of its latest put. */
-  const known = new Map<string, { readonly number: number; readonly value: Value | undefined }>()
+  const kept = new Map<string, { readonly number: number; readonly value: Value | undefined }>()
   let latest = 0
   /** Of the numbers of all that is known. */
   let sum = 0n
@@ -192,15 +192,15 @@ export function createMirror<Value extends object>(
   let readUnder: Names | undefined
 
   function set(key: string, number: number, value?: Value): void {
-    sum += BigInt(number) - BigInt(known.get(key)?.number ?? 0)
-    known.set(key, { number, value })
+    sum += BigInt(number) - BigInt(kept.get(key)?.number ?? 0)
+    kept.set(key, { number, value })
     version++
   }
 
   function keep(keys: ReadonlySet<string>): void {
-    for (const key of new Set(known.keys()).difference(keys)) {
+    for (const key of new Set(kept.keys()).difference(keys)) {
       set(key, 0)
-      known.delete(key)
+      kept.delete(key)
     }
   }
 
@@ -218,7 +218,7 @@ export function createMirror<Value extends object>(
 
   return {
     entries: (): [key: string, value: Value][] =>
-      [...known].flatMap(([key, { value }]) => (value === undefined ? [] : [[key, value]])),
+      [...kept].flatMap(([key, { value }]) => (value === undefined ? [] : [[key, value]])),
     /** Another one after each change. */
     version: () => version,
     /** Reads what changed since the last time; everything where the names have changed. Not twice at once. */
@@ -235,7 +235,7 @@ export function createMirror<Value extends object>(
         changes = await root.records.changes(collection, 0)
         keep(new Set(changes.changed.map(([key]) => key)))
         await read(
-          changes.changed.filter(([key, number]) => known.get(key)?.number !== number),
+          changes.changed.filter(([key, number]) => kept.get(key)?.number !== number),
           names,
         )
       }

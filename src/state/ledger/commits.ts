@@ -8,7 +8,7 @@ import type { Outcome } from './backfills.ts'
 import { changeDeadLetters } from './dead-letters.ts'
 import { addedGaps } from './catalogue.ts'
 import { maxLengths, ownOf, readStream, whenHead, type OwnStream, type OwnStreams } from './streams.ts'
-import { again, keyOf, refuseRenaming, routeOf, type Part, type Root } from './root.ts'
+import { again, keyOf, refuseRenaming, routeOf, type PartialWrite, type Root } from './root.ts'
 import { withObject } from './objects.ts'
 import { packSeen } from './seen.ts'
 
@@ -25,7 +25,7 @@ export function createCommits(root: Root, own: OwnStreams, deadLetterMaxBytes: n
   }
 
   /** Writes the outcome of a read request into its backfill, if the stream is still queued there. */
-  function answer(key: string, { id, outcome, reason }: RequestAnswer): Promise<Part> {
+  function answer(key: string, { id, outcome, reason }: RequestAnswer): Promise<PartialWrite> {
     const settled: Outcome = { state: outcome, ...(reason !== undefined && { reason }) }
     const items = new Map([[`${id}/${key}`, settled]])
     return root.changed<Outcome, Outcome>('backfilled', items, (before) =>
@@ -34,7 +34,7 @@ export function createCommits(root: Root, own: OwnStreams, deadLetterMaxBytes: n
   }
 
   /** A day of which nothing counts as delivered is as one that was never shipped. */
-  const unpruned = (key: string, day: Day): Promise<Part> =>
+  const unpruned = (key: string, day: Day): Promise<PartialWrite> =>
     root.changed<readonly DayRange[], Day>('pruned', new Map([[routeOf(key), day]]), (before) =>
       before === undefined || !hasDay(before, day) ? undefined : withoutDay(before, day),
     )
@@ -44,8 +44,8 @@ export function createCommits(root: Root, own: OwnStreams, deadLetterMaxBytes: n
     const { stream, ...body } = next
     const { lastRequest } = body
     const isBase = ({ head }: OwnStream) => head.fence === fence && head.commit === basedOn
-    const known = ownOf(own, stream, root)
-    const before = known !== undefined && isBase(known) ? known : await readOwn(commit)
+    const kept = ownOf(own, stream, root)
+    const before = kept !== undefined && isBase(kept) ? kept : await readOwn(commit)
     // Until the answer is there it is not known which head the store has.
     own.delete(streamKey(stream))
     if (before === undefined) return 'refused'
@@ -61,7 +61,7 @@ export function createCommits(root: Root, own: OwnStreams, deadLetterMaxBytes: n
     const removals = before.head.removals + (isUnseen ? 1 : 0)
     const isDropped = before.head.isDropped && !isAllUnseen
     const head = { ...before.head, commit: next.commit, hash, isDropped, removals }
-    const parts: Part[] = [
+    const parts: PartialWrite[] = [
       {
         when: [names.condition, whenHead(key, before.head)],
         remove: isAllUnseen ? [['counted', key]] : [],

@@ -4,7 +4,7 @@ import type { Identity } from '../../domain/event/event.ts'
 import { Failure } from '../../domain/failure.ts'
 import { onlyStream, streamKey, type Stream } from '../../domain/stream.ts'
 import type { Commit, DeadLetters } from '../../ports/store.ts'
-import { byText, jsonOf, storedIn, streamOf, textOf, type Part, type Root } from './root.ts'
+import { byText, jsonOf, storedIn, streamOf, textOf, type PartialWrite, type Root } from './root.ts'
 
 type Total = readonly [reason: RefusalReason, count: number, bytes: number]
 
@@ -85,7 +85,7 @@ export async function changeDeadLetters(
   key: string,
   { deadLetters, removedDeadLetters = [] }: Pick<Commit, 'deadLetters' | 'removedDeadLetters'>,
   { sink, maxBytes }: { readonly sink: string; readonly maxBytes: number },
-): Promise<Part> {
+): Promise<PartialWrite> {
   if (deadLetters.length === 0 && removedDeadLetters.length === 0) return {}
   const [collection, bytesKey] = [deadLettersIn(key), `deadLetterBytes/${storedIn(key)}`]
   const { found } = await root.records.read({ deadLetterTotals: [key], numbers: [bytesKey] })
@@ -99,9 +99,9 @@ export async function changeDeadLetters(
     ]),
   )
   const removed = removedDeadLetters.map(deadLetterKey).filter((each) => !added.has(each))
-  const known = await root.readMany(collection, [...added.keys(), ...removed])
+  const stored = await root.readMany(collection, [...added.keys(), ...removed])
   const changes = [
-    ...[...known].map(([each, value]): Total => {
+    ...[...stored].map(([each, value]): Total => {
       const kept = jsonOf<Kept>(value)
       return [kept[0], -1, -bytesOf(each, kept)]
     }),

@@ -1,5 +1,5 @@
 import type { Commit, Ledger } from '../../ports/store.ts'
-import type { Part, Root } from './root.ts'
+import type { PartialWrite, Root } from './root.ts'
 
 /** Enough for any size of an object. */
 const sizeBytes = 6
@@ -10,7 +10,7 @@ export function objectsOf(key: string): string {
 }
 
 /** The first object of a stream begins anew. */
-export function withObject({ records }: Root, key: string, object: Commit['object']): Part {
+export function withObject({ records }: Root, key: string, object: Commit['object']): PartialWrite {
   if (object === undefined) return {}
   const { number, bytes } = object
   const size = Buffer.alloc(sizeBytes)

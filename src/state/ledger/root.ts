@@ -41,7 +41,7 @@ const maxPauseMs = 10
 const never = new AbortController().signal
 
 /** Parts of a write. */
-export type Part = Partial<Write>
+export type PartialWrite = Partial<Write>
 
 /**
  * The records, and the two of them that all others depend on, as this process knows them: the store itself, and the
@@ -116,7 +116,7 @@ export class Root {
    */
   change<T>(
     sinks: readonly string[],
-    decide: (names: Names) => Promise<{ readonly result: T; readonly write?: Part }>,
+    decide: (names: Names) => Promise<{ readonly result: T; readonly write?: PartialWrite }>,
   ): Promise<T> {
     return this.untilDecided(async () => {
       const nowUs = await this.refresh()

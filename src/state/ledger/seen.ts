@@ -7,7 +7,7 @@ import {
 } from '../../domain/event/seen.ts'
 import { fenceLost } from '../../domain/failure.ts'
 import type { Commit, Ledger, Upkeep } from '../../ports/store.ts'
-import { again, inParts, jsonOf, keyOf, keysAtOnce, routeOf, type Part, type Root } from './root.ts'
+import { again, inParts, jsonOf, keyOf, keysAtOnce, routeOf, type PartialWrite, type Root } from './root.ts'
 import { lives, maxLengths, ownOf, readHead, whenHead, type Head, type OwnStreams } from './streams.ts'
 
 /**
@@ -167,9 +167,9 @@ export function createLoadSeen(root: Root, own: OwnStreams): Ledger['loadSeen'] 
 export async function packSeen(
   root: Root,
   key: string,
-  known: ReadonlyMap<string, number>,
+  before: ReadonlyMap<string, number>,
   { seen, unsee = new Map() }: Pick<Commit, 'seen' | 'unsee'>,
-): Promise<Pick<Part, 'drop' | 'append'> & { readonly lengths: ReadonlyMap<string, number> }> {
+): Promise<Pick<PartialWrite, 'drop' | 'append'> & { readonly lengths: ReadonlyMap<string, number> }> {
   const collection = seenOf(key)
   const { roomy } = root.records
   // What is removed lies among others, so all that stays is packed anew. That is rare: a person asked for it.
@@ -179,7 +179,7 @@ export async function packSeen(
     bytes.byteLength === 0 ? [] : [{ ...placeOf(minute), bytes }],
   )
   const lengths = new Map<string, number>()
-  const lengthNow = (record: string) => lengths.get(record) ?? (isAnew ? 0 : known.get(record))
+  const lengthNow = (record: string) => lengths.get(record) ?? (isAnew ? 0 : before.get(record))
   const unknown = added.filter(({ run, buckets }) =>
     [run, ...buckets.map(({ name }) => name)].some((record) => lengthNow(record) === undefined),
   )
@@ -244,11 +244,11 @@ export function createMinutes(root: Root): Pick<Ledger, 'minutes' | 'dropped'> &
     const dropped = await root.readOne('counted', key)
     const counts = new Map<number, MinuteCount>()
     for (const { minute, count, hash } of [...[...seen.values()].flat(), ...readCounts(dropped)]) {
-      const known = counts.get(minute) ?? { count: 0, hash: 0n }
+      const before = counts.get(minute) ?? { count: 0, hash: 0n }
       counts.set(minute, {
         minute,
-        count: known.count + count,
-        hash: BigInt.asUintN(64, known.hash + hash),
+        count: before.count + count,
+        hash: BigInt.asUintN(64, before.hash + hash),
       })
     }
     return { counts: [...counts.values()].sort((a, b) => a.minute - b.minute), size: seen.size }

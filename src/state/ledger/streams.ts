@@ -53,8 +53,8 @@ export type OwnStreams = Map<string, OwnStream>
 
 /** Undefined where it is not known, or the names have changed since. */
 export function ownOf(own: OwnStreams, stream: Stream, { names }: Root): OwnStream | undefined {
-  const known = own.get(streamKey(stream))
-  return known?.names === names ? known : undefined
+  const kept = own.get(streamKey(stream))
+  return kept?.names === names ? kept : undefined
 }
 
 /** The stream as the store has it now. */

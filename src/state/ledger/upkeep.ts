@@ -20,7 +20,7 @@ import {
   textOf,
   type Names,
   type NamesRecord,
-  type Part,
+  type PartialWrite,
   type Root,
 } from './root.ts'
 import { forgetDeadLetters } from './dead-letters.ts'
@@ -70,7 +70,7 @@ function dropStreams(
     const marks = await root.changed<readonly DayRange[], Day[]>('pruned', shipped, (before = [], days) =>
       days.reduce(withDay, before),
     )
-    const write: Part = {
+    const write: PartialWrite = {
       when: [...when, ...marks.when],
       drop: dropped.flatMap((key) => [seenOf(key), objectsOf(key)]),
       remove: dropped.flatMap((key) =>

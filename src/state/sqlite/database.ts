@@ -39,8 +39,8 @@ export function databaseOn(handle: DatabaseSync, path = 'memory', tries = 1, fil
 
   /** A prepared statement, for use inside of work. It gives rows as lists of their columns. */
   function prepare(sql: string): StatementSync {
-    const known = statements.get(sql)
-    if (known !== undefined) return known
+    const before = statements.get(sql)
+    if (before !== undefined) return before
     const statement = handle.prepare(sql)
     statement.setReturnArrays(true)
     statements.set(sql, statement)

@@ -117,9 +117,9 @@ function tablesOf(database: Database) {
 
   function changes(name: string, since: number): Changes {
     const sql = 'SELECT id, latest, CAST(sum AS TEXT) FROM collection WHERE name = ?'
-    const [known] = rows<[id: number, latest: number, sum: string]>(sql, name)
-    if (known === undefined) return { latest: 0, sum: 0n, changed: [] }
-    const [id, latest, sum] = known
+    const [found] = rows<[id: number, latest: number, sum: string]>(sql, name)
+    if (found === undefined) return { latest: 0, sum: 0n, changed: [] }
+    const [id, latest, sum] = found
     const changed = 'SELECT key, number FROM record WHERE collection = ? AND number > ? ORDER BY number'
     return { latest, sum: BigInt(sum), changed: rows(changed, id, since) }
   }
@@ -130,9 +130,9 @@ function tablesOf(database: Database) {
     if (!when.every((each) => holds(each, valueOf(each.collection, each.key)))) return false
     const begun = new Map<string, readonly [id: number, number: number | null]>()
     const begin = (name: string) => {
-      const known = begun.get(name) ?? beginIn(name, nowUs)
-      begun.set(name, known)
-      return known
+      const own = begun.get(name) ?? beginIn(name, nowUs)
+      begun.set(name, own)
+      return own
     }
     const putOne = (name: string, key: string, value: Uint8Array | string): void => {
       const [id, number] = begin(name)

@@ -57,12 +57,13 @@ export async function compareWithLedger(found: FoundEvents, ledger: LedgerSide):
     const { isEqual: _, ...counts } = countsOf(minute)
     const seen = unpackFingerprints(packed ?? new Uint8Array())
     if (!proves(seen, after.get(minute))) return { ...counts, ...byCounts(counts.found, counts.ledger) }
-    const known = new Set(seen)
-    for (const { fingerprint } of waiting.get(minute) ?? []) known.delete(fingerprint)
+    const inLedger = new Set(seen)
+    for (const { fingerprint } of waiting.get(minute) ?? []) inLedger.delete(fingerprint)
     const unknown = [...(found.minutes.get(minute)?.fingerprints ?? [])].filter(
-      (each) => !known.has(each) && !(found.noted.get(each)?.others ?? []).some((other) => known.has(other)),
+      (each) =>
+        !inLedger.has(each) && !(found.noted.get(each)?.others ?? []).some((other) => inLedger.has(other)),
     )
-    const isLacking = (each: bigint) => known.has(each) && !found.has(minute, each)
+    const isLacking = (each: bigint) => inLedger.has(each) && !found.has(minute, each)
     const early = before.get(minute)
     const isEarlyKnown = proves(seen, early)
     const lacking = (isEarlyKnown ? seen.slice(0, early?.count ?? 0) : seen).filter(isLacking)

@@ -141,9 +141,9 @@ function registerBackfillChanges(backfill: Command, { io, exit, load }: Registra
         const { backfills } = shown.work.store
         const all = await backfills.list()
         const before = all.find((each) => each.id === id)
-        const known = all.map((each) => each.id)
+        const names = all.map((each) => each.id)
         if (before === undefined)
-          throw unknownName({ option: 'backfill', name: id, what: 'is not known', known })
+          throw unknownName({ option: 'backfill', name: id, what: 'is not known', names })
         const said = `${id} ${state}`
         if (!(await backfills.setState(id, state))) {
           shown.view.say(`backfill ${id} is already ${before.state}`)

@@ -93,10 +93,10 @@ export async function planBackfill(request: BackfillRequest, deps: BackfillPlanD
   streams.sort(({ stream: one }, { stream: other }) =>
     one.day === other.day ? one.zone - other.zone : one.day < other.day ? -1 : 1,
   )
-  const known = streams.flatMap(({ stream, state }) =>
+  const earlier = streams.flatMap(({ stream, state }) =>
     state === 'queued' ? (byKey.get(streamKey(stream))?.counters ?? []) : [],
   )
-  const delivered = known.length === 0 ? undefined : sumOf(known, 'delivered')
+  const delivered = earlier.length === 0 ? undefined : sumOf(earlier, 'delivered')
   return {
     ...request,
     /** The oldest day first. */

@@ -31,10 +31,10 @@ export function planLines(plan: BackfillPlan, paint: Paint): string[] {
 }
 
 function queuedText(queued: readonly Backfilled[], { estimate }: BackfillPlan): string {
-  const known = queued.flatMap(({ stream }) => estimate(stream) ?? [])
-  const calls = known.reduce((sum, pages) => sum + pages, 0)
-  const isKnown = known.length === queued.length
-  const requests = isKnown ? `about ${counted(calls, 'request')}` : 'an unknown number of requests'
+  const estimates = queued.flatMap(({ stream }) => estimate(stream) ?? [])
+  const calls = estimates.reduce((sum, pages) => sum + pages, 0)
+  const areAll = estimates.length === queued.length
+  const requests = areAll ? `about ${counted(calls, 'request')}` : 'an unknown number of requests'
   return `${counted(queued.length, 'stream')} queued, ${requests}`
 }
 

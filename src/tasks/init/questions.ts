@@ -111,8 +111,8 @@ function zoneOf(text: string, listed: readonly ListedZone[], word: string): numb
   if (listed.length === 0 && /^[1-9]\d{0,14}$/.test(text)) return Number(text)
   const meant = meantZone(Number(text), listed)
   if (meant !== undefined) throw new UsageError(`${word} ${meant}`)
-  const known = listed.map(({ id }) => String(id))
-  throw unknownName({ option: word, name: text, what: 'is not a zone of this account', known })
+  const names = listed.map(({ id }) => String(id))
+  throw unknownName({ option: word, name: text, what: 'is not a zone of this account', names })
 }
 
 /** With its name, where the configuration takes it: unique, and not the id of another zone. */
@@ -124,7 +124,7 @@ function written(zone: ListedZone, listed: readonly ListedZone[]): ZoneToShip {
 
 export function destinationStep({ options: { destination: given } }: Context): Step<Destination> {
   const all = destinations()
-  const known = all.map(({ name }) => name)
+  const names = all.map(({ name }) => name)
   return {
     given,
     menu: `Where should events go?\n${sideBySide(all.map(({ label }, index) => `${index + 1}) ${label}`))}\n`,
@@ -134,7 +134,7 @@ export function destinationStep({ options: { destination: given } }: Context): S
         all.find(({ name }) => name === text) ?? (given === undefined ? all[Number(text) - 1] : undefined)
       if (chosen !== undefined) return chosen
       if (given === undefined) throw new UsageError(`Answer with a number from 1 to ${all.length}.`)
-      throw unknownName({ option: '--destination', name: text, what: 'is unknown', known })
+      throw unknownName({ option: '--destination', name: text, what: 'is unknown', names })
     },
   }
 }

@@ -23,8 +23,8 @@ export function createProgress(config: Config, io: Io) {
   /** With `zones: all`, and after a reload, zones are shipped that the configuration at the start does not name. */
   function routeOf({ zone, sink }: Pick<Stream, 'zone' | 'sink'>): Route {
     const key = routeKey(zone, sink)
-    const known = routes.get(key)
-    if (known !== undefined) return known
+    const before = routes.get(key)
+    if (before !== undefined) return before
     const text = zoneText(zone, names.get(zone) ?? '')
     const who = config.sinks.length > 1 ? `${text} → ${sink}` : text
     const none = { pages: 0, delivered: 0, lost: 0, filtered: 0, skipped: 0, lagSeconds: undefined }

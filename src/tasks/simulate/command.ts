@@ -115,15 +115,15 @@ function headerList(text: string): Record<string, string> {
   throw new InvalidArgumentError('use a list such as cache-control=no-store,ratelimit-remaining=99.')
 }
 
-function namesOf(known: object): string {
-  return Object.keys(known).join(', ')
+function namesOf(named: object): string {
+  return Object.keys(named).join(', ')
 }
 
-function namesIn(known: object): (text: string) => string[] {
+function namesIn(named: object): (text: string) => string[] {
   return (text) => {
     const names = nameList(text)
-    if (names.every((name) => Object.hasOwn(known, name))) return names
-    throw new InvalidArgumentError(`use ${namesOf(known)}.`)
+    if (names.every((name) => Object.hasOwn(named, name))) return names
+    throw new InvalidArgumentError(`use ${namesOf(named)}.`)
   }
 }
 

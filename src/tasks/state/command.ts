@@ -100,9 +100,9 @@ async function renameInStore(config: Config, from: string, to: string, signal: A
     const why = `another shieldlog runs on this state: ${other}`
     throw new Failure('wait', 'held', `${why}; stop it first, or it would continue under the old name`)
   }
-  const known = await knownSinks(store)
-  if (!known.includes(from))
-    throw unknownName({ option: 'sink', name: from, what: 'is not in the store', known })
+  const names = await knownSinks(store)
+  if (!names.includes(from))
+    throw unknownName({ option: 'sink', name: from, what: 'is not in the store', names })
   // The configuration may still name the sink by its old name, or already by the new one.
   const files = config.sinks.filter(({ type }) => type === 'file')
   const settings = files.find(({ name }) => name === from) ?? files.find(({ name }) => name === to)

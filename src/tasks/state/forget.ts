@@ -43,8 +43,8 @@ export async function forget(
   const streams = checkpoints.map(({ stream }) => stream)
   const all = [...streams, ...routes, ...gaps, ...deadLetters]
   if (!all.some(isOf)) {
-    const known = all.map((each) => ('sink' in of ? each.sink : String(each.zone)))
-    throw unknownName({ option: what, name, what: 'is not in the store', known: [...new Set(known)].sort() })
+    const names = all.map((each) => ('sink' in of ? each.sink : String(each.zone)))
+    throw unknownName({ option: what, name, what: 'is not in the store', names: [...new Set(names)].sort() })
   }
   const waiting = deadLetters.filter(isOf).reduce((sum, { count }) => sum + count, 0)
   const counts = [

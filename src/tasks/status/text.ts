@@ -196,8 +196,8 @@ const dayColumns: readonly Column<RouteStatus['days'][number]>[] = [
 ]
 
 function gapText({ day, from, to, reason, acknowledgedAt, readAt }: RouteStatus['gaps'][number]): string {
-  const known = readAt !== undefined ? `read whole ${secondText(readAt)}` : acknowledgedText(acknowledgedAt)
-  return `gap ${day}: ${secondText(from)} to ${secondText(to)}, ${reason}, ${known}`
+  const told = readAt !== undefined ? `read whole ${secondText(readAt)}` : acknowledgedText(acknowledgedAt)
+  return `gap ${day}: ${secondText(from)} to ${secondText(to)}, ${reason}, ${told}`
 }
 
 function acknowledgedText(at: string | undefined): string {

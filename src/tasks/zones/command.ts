@@ -44,11 +44,11 @@ function notesOf(config: Config, listed: readonly AccountZones[]): string[] {
   return listed.flatMap((each) => {
     if ('failure' in each) return [printable(messageOf(each.failure))]
     const { account, zones } = each
-    const known = new Set(zones.map(({ id }) => id))
+    const ids = new Set(zones.map(({ id }) => id))
     const configured = config.accounts.find(({ name }) => name === account)?.zones ?? []
-    const missing = configured.filter(({ id }) => !known.has(id)).map(({ id }) => id)
+    const missing = configured.filter(({ id }) => !ids.has(id)).map(({ id }) => id)
     return [
-      ...(known.size === 0 ? [`Account ${account} has no shield zones.`] : []),
+      ...(ids.size === 0 ? [`Account ${account} has no shield zones.`] : []),
       ...(missing.length === 0 ? [] : [`Configured, but not listed by the API: ${missing.join(', ')}.`]),
     ]
   })
@@ -67,8 +67,8 @@ function describeZones(config: Config, listed: readonly AccountZones[]) {
       const shown = own === undefined || own.name === String(id) ? name : own.name
       const isShipped = discovery === undefined ? own !== undefined : !discovery.exclude.includes(id)
       // JSON leaves out what is undefined.
-      const known = { account, id, name: shown === '' ? undefined : shown, pullZone, plan, waf }
-      return { ...known, configured: isShipped }
+      const row = { account, id, name: shown === '' ? undefined : shown, pullZone, plan, waf }
+      return { ...row, configured: isShipped }
     })
   })
 }

@@ -186,8 +186,8 @@ function combinationsOf(names: Names): (labels: MetricDefinition['labels']) => r
   const made = new Map<string, readonly string[]>()
   return (labels) => {
     const key = JSON.stringify(labels)
-    const known = made.get(key)
-    if (known !== undefined) return known
+    const before = made.get(key)
+    if (before !== undefined) return before
     let all: Labels[] = [{}]
     for (const [label, set] of Object.entries(labels)) {
       const values = typeof set !== 'string' ? set : set === 'any' ? [] : [...(names[set] ?? [])]
