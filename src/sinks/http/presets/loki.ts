@@ -10,6 +10,7 @@ const notALabel = { problem: 'is not a label name', remedy: 'use letters, digits
 /**
  * Grafana Loki's push API. When Loki answers 400 it has stored the valid entries of the body. It refuses an entry that
  * is an hour older than the newest of its stream; with the hour of the event as a label it accepts events in any order.
+ * A tenant has 5,000 active streams by default: labels are what has few values in an hour, whatever the number of zones.
  */
 export const loki = definePreset({
   name: 'loki',
@@ -37,7 +38,7 @@ export const loki = definePreset({
         if (wrong !== undefined) addIssue(context, notALabel, [wrong])
       })
       .default({ job: 'shieldlog' })
-      .describe('Labels of every stream, in addition to shield_zone, action and severity'),
+      .describe('Labels of every stream, in addition to action and hour'),
     hourLabel: z
       .boolean()
       .default(true)
@@ -46,7 +47,7 @@ export const loki = definePreset({
       .boolean()
       .default(true)
       .describe(
-        'Adds id, rule and client of the event as structured metadata; Loki before schema v13 has none',
+        'Adds zone, severity, id, rule and client of the event as structured metadata; Loki before schema v13 has none: zone and severity are labels then',
       ),
   },
   create({ url, labels: given, set = {}, hourLabel, structuredMetadata, tenant }) {
@@ -55,7 +56,8 @@ export const loki = definePreset({
     const labels = { ...given, ...Object.fromEntries(constants) }
     const streamOf = ({ zone, action, severity, time }: Event) => {
       const hour = hourLabel && time !== undefined ? time.slice(0, 13) : undefined
-      const stream = { ...labels, shield_zone: String(zone.id), action, severity, hour }
+      const many = structuredMetadata ? {} : { shield_zone: String(zone.id), severity }
+      const stream = { ...labels, ...many, action, hour }
       return `{"stream":${textsOf(stream)},"values":[`
     }
     return {
@@ -90,8 +92,10 @@ function nanosecondsOf({ time = '', timeMs = 0 }: Event): string {
   return `${Math.floor(timeMs / 1000)}${fraction.padEnd(9, '0')}`
 }
 
-function metadataOf({ id, rule, client, pop, request }: Event): string {
+function metadataOf({ id, zone, severity, rule, client, pop, request }: Event): string {
   return textsOf({
+    shield_zone: String(zone.id),
+    severity,
     log_id: id,
     rule_id: rule?.id,
     country: client?.country,
@@ -124,6 +128,11 @@ function readPush(answer: Answer, events: readonly Event[]): Verdict {
   if (status === 500 && /received message larger than max/.test(said))
     return { kind: 'split', reason: 'too_large' }
   if (status === 500 && /label name is empty/.test(said)) return { kind: 'split', reason: 'refused' }
+  // The streams that Loki has take their events; there is room for another one when one of them is idle.
+  if (status === 429 && said.includes('active stream limit exceeded'))
+    return events.length > 1
+      ? { kind: 'split', reason: 'refused', said }
+      : { kind: 'retry', code: 'throttled', said }
   if (status === 429) return readLimit(said, events, readStatus(status))
   // Loki has stored the valid entries of the body then, and takes those that come again in the halves for the same.
   if (status !== 400) return readStatus(status)

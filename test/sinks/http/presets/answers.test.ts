@@ -201,6 +201,14 @@ describe.each<[given: { readonly preset: string; readonly [own: string]: unknown
       ['a body over the limit of its ingesters', said(500, large), tooLarge],
       ['metadata without a name', said(500, 'label name is empty'), refusedBody],
       ['a rate that is exceeded', said(429, rate(10_000)), throttled],
+      [
+        'a limit of streams, which some of its events do not meet',
+        said(
+          429,
+          'maximum active stream limit exceeded when trying to create stream {job="x"}, reduce the number of active streams',
+        ),
+        { kind: 'split', said: expect.stringContaining('maximum active stream limit exceeded') as string },
+      ],
       ['a body over the rate itself', said(429, rate(36_151)), tooLarge],
       ['a tenant whose ingestion is blocked', said(260, 'blocked'), 'stop'],
       ['a schema before v13', said(400, disallowed), stop('structuredMetadata: false')],

@@ -217,14 +217,20 @@ describe('a body with groups', () => {
     return JSON.parse(joinPieces(pieces, layout).toString()) as object
   }
 
-  it('has a stream of Loki per zone, action, severity and hour, with nanoseconds and metadata', () => {
-    const labels = { job: 'waf', action: 'Blocked', severity: 'critical' }
-    const metadata = { log_id: 'other', rule_id: '930130', asn: '48090' }
+  it('has a stream of Loki per action and hour, with nanoseconds and metadata', () => {
+    const labels = { job: 'waf', action: 'Blocked' }
+    const metadata = {
+      shield_zone: '7',
+      severity: 'critical',
+      log_id: 'other',
+      rule_id: '930130',
+      asn: '48090',
+    }
     expect(bodyOf(loki)).toMatchObject({
       streams: [
-        { stream: { ...labels, shield_zone: '101', hour: '2025-11-20T10' }, values: [{}, {}, {}] },
+        { stream: { ...labels, hour: '2025-11-20T10' }, values: [{}, {}, {}] },
         {
-          stream: { ...labels, shield_zone: '7', hour: '2025-11-20T09' },
+          stream: { ...labels, hour: '2025-11-20T09' },
           values: [['1763629200500000000', '{"id":"other"}', metadata]],
         },
       ],
@@ -234,6 +240,27 @@ describe('a body with groups', () => {
   it('has no metadata for Loki where structuredMetadata is false', () => {
     const without = presetWith({ ...loki, structuredMetadata: false })
     expect(JSON.parse(without.piece(event, '{}'))).toHaveLength(2)
+    expect(without.layout.group!(event).before).toContain('"shield_zone":"101","severity":"critical"')
+  })
+
+  it('has so few streams of Loki that a first start of three days stays below its limit, with any number of zones', () => {
+    const { group } = presetWith(loki).layout
+    const streams = new Set<string>()
+    const actions = ['Blocked', 'Logged', 'Challenged', 'Allowed', 'Bypassed', 'RateLimited', undefined]
+    for (let zone = 1; zone <= 300; zone++)
+      for (let hour = 0; hour < 72; hour++)
+        for (const [nth, action] of actions.entries()) {
+          const timeMs = 1_763_596_800_000 + hour * 3_600_000 + zone
+          const severity = ['notice', 'warning', 'error', 'critical'][(zone + nth) % 4]!
+          const about = {
+            zone: { id: zone, name: `z${zone}` },
+            severity,
+            timeMs,
+            time: new Date(timeMs).toISOString(),
+          }
+          streams.add(group!({ ...event, ...about, action: action! }).before)
+        }
+    expect(streams.size).toBe(72 * actions.length)
   })
 
   it('has a resource of OTLP per zone', () => {
