@@ -183,6 +183,16 @@ const packages: readonly { name: string; parts: readonly string[]; instead: stri
     instead:
       'check foreign input where it comes in: config/, a config.ts beside its adapter, a preset, shield/ or simulator/',
   },
+  {
+    name: 'hyparquet',
+    parts: ['sinks/objects'],
+    instead: 'read Parquet by sinks/objects/parquet.ts',
+  },
+  {
+    name: 'hyparquet-writer',
+    parts: ['sinks/objects'],
+    instead: 'write Parquet by sinks/objects/parquet.ts',
+  },
   { name: 'commander', parts: ['program', 'tasks', ...tasks], instead: 'take values' },
   { name: 'yaml', parts: ['config'], instead: 'read configuration text in config/' },
   { name: 'node:sqlite', parts: ['sqlite', 'state/sqlite', 'sinks/file'], instead: 'take the Store port' },

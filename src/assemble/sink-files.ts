@@ -9,6 +9,7 @@ import { committedLengths } from '../domain/checkpoint.ts'
 import type { SinkConfig } from '../config/schema.ts'
 import type { Stream } from '../domain/stream.ts'
 import type { Pieces, SinkFiles } from '../ports/delivery.ts'
+import { tableFor } from '../formats/registry.ts'
 import { readArchive, readCommitted } from '../sinks/file/parts.ts'
 import { compareParts } from '../sinks/file/reconcile.ts'
 import { compareObjects, isCommitted, readObjects, type ObjectInStore } from '../sinks/objects/read.ts'
@@ -42,7 +43,7 @@ export function openParts(sink: PartsConfig, runtime: Runtime, signal: AbortSign
   }
   const store = openStore(sink, { ...runtime, version })
   const mayRepeat = sink.guarantee === 'at-least-once'
-  const lake = { store, prefix: sink.prefix, mayRepeat }
+  const lake = { store, prefix: sink.prefix, mayRepeat, tableFor }
   return {
     mayRepeat,
     all: (place) => readObjects(lake, place, () => true, signal),

@@ -1,4 +1,5 @@
 import type { Policy } from '../domain/policy.ts'
+import { paceOf } from '../sinks/objects/settings.ts'
 import type { Config } from './schema.ts'
 
 /** When days are read. */
@@ -6,7 +7,7 @@ export function policyOf({ poll, sinks }: Config): Policy {
   return {
     everyMs: poll.everySeconds * 1000,
     everyMsOf: new Map(
-      sinks.flatMap((sink) => ('everySeconds' in sink ? [[sink.name, sink.everySeconds * 1000]] : [])),
+      sinks.flatMap((sink) => ('everySeconds' in sink ? [[sink.name, paceOf(sink) * 1000]] : [])),
     ),
     readableDays: poll.readableDays,
     firstRunDays: poll.firstRunDays,

@@ -1,7 +1,7 @@
 import type { Event, Identity } from '../domain/event/event.ts'
 import { parsedJson } from '../domain/text/decode.ts'
 import { jsonText, oneLineJson, isObject, type Json, type JsonObject } from '../domain/text/json.ts'
-import type { Format } from '../ports/delivery.ts'
+import type { Format, Table } from '../ports/delivery.ts'
 
 /**
  * Encodes one value as one line of JSON that every reader accepts. JSON.stringify escapes a lone surrogate, and strict
@@ -63,26 +63,32 @@ interface Lines extends Pick<Format, 'name' | 'identify' | 'readBack'> {
   /** Default: fields only, since SIEMs bill by the gigabyte. */
   readonly defaults?: Wanted
   readonly encode: (event: Event, parts: Parts) => string
+  /** Its columns, with what a sink includes. */
+  readonly table?: (partsOf: (event: Event) => Parts) => Table
 }
 
 /** A format as a function of what a sink is configured to include. */
 export function lineFormat({
   defaults = {},
   encode,
+  table,
   ...rest
 }: Lines): (wanted?: Wanted, set?: Constants) => Format {
-  return ({ labels = defaults.labels, log = defaults.log, raw = defaults.raw } = {}, set) => ({
-    mediaType: 'application/x-ndjson',
-    ...rest,
-    encode: (event) =>
-      encode(event, {
-        labels: labels === true ? event.labels : undefined,
-        log: log === true ? event.log : undefined,
-        other: labels === true || log === true ? event.other : undefined,
-        raw: raw === true ? event.raw() : undefined,
-        set,
-      }),
-  })
+  return ({ labels = defaults.labels, log = defaults.log, raw = defaults.raw } = {}, set) => {
+    const partsOf = (event: Event): Parts => ({
+      labels: labels === true ? event.labels : undefined,
+      log: log === true ? event.log : undefined,
+      other: labels === true || log === true ? event.other : undefined,
+      raw: raw === true ? event.raw() : undefined,
+      set,
+    })
+    return {
+      mediaType: 'application/x-ndjson',
+      ...rest,
+      encode: (event) => encode(event, partsOf(event)),
+      ...(table && { table: table(partsOf) }),
+    }
+  }
 }
 
 /** A line that is an archive too contains labels and log, but not the entry as received. */

@@ -1,6 +1,8 @@
 import type { Event } from '../domain/event/event.ts'
 import { describe, filled, methods } from './describe-event.ts'
+import type { Column, ColumnType } from '../ports/delivery.ts'
 import { identifyBy, jsonLine, lineFormat, type Parts } from './line.ts'
+import { tableOf } from './table.ts'
 
 const classUid = 4002
 const product = 'Bunny Shield'
@@ -17,14 +19,15 @@ const observed = (value: string) => ({ name: 'src_endpoint.ip', type_id: 2, valu
  */
 export const createOcsfFormat = lineFormat({
   name: 'ocsf',
-  encode,
+  encode: (event, parts) => jsonLine(members(event, parts)),
+  table: (partsOf) => tableOf({ layout: 'ocsf/1', columns }, members, partsOf),
   identify: identifyBy('metadata.uid', 'metadata.original_time', {
     class_uid: classUid,
     'metadata.product.name': product,
   }),
 })
 
-function encode(event: Event, { labels, log, other, raw, set }: Parts): string {
+function members(event: Event, { labels, log, other, raw, set }: Parts): object {
   if (event.timeMs === undefined) throw new Error('the event has no time, and OCSF requires one')
   const { action, client, match, request, response, rule, severity, zone } = event
   const { url, message, country, otherCountry, disposition, severity: level } = describe(event)
@@ -34,7 +37,7 @@ function encode(event: Event, { labels, log, other, raw, set }: Parts): string {
   // A rule needs an id or a name, and an endpoint more than a country.
   const hasRule = rule?.id !== undefined || rule?.message !== undefined
   const hasSource = client?.address !== undefined || client?.ip !== undefined
-  return jsonLine({
+  return {
     class_uid: classUid,
     category_uid: 4,
     activity_id: activity,
@@ -111,8 +114,59 @@ function encode(event: Event, { labels, log, other, raw, set }: Parts): string {
       log,
       other,
     }),
-  })
+  }
 }
+
+const texts = (names: string): Column[] => names.split(' ').map((name) => ({ name, type: 'text' }))
+const group = (name: string, ...struct: Column[]): Column => ({ name, type: { struct } })
+const int32 = (name: string): Column => ({ name, type: 'int32' })
+const textList: ColumnType = { list: 'text' }
+
+/** As the schema of OCSF nests them, in the order of the line. Columns are only added, at the end. */
+const columns: readonly Column[] = [
+  ...['class_uid', 'category_uid', 'activity_id'].map(int32),
+  ...texts('activity_name'),
+  { name: 'type_uid', type: 'int64' },
+  { name: 'time', type: 'int64' },
+  int32('severity_id'),
+  ...texts('severity message'),
+  group(
+    'metadata',
+    ...texts('version'),
+    group('product', ...texts('name vendor_name')),
+    { name: 'profiles', type: textList },
+    ...texts('uid original_time tenant_uid event_code'),
+  ),
+  int32('action_id'),
+  ...texts('action'),
+  int32('disposition_id'),
+  ...texts('disposition'),
+  group('firewall_rule', ...texts('uid name category match_location'), {
+    name: 'match_details',
+    type: textList,
+  }),
+  group(
+    'http_request',
+    ...texts('uid http_method'),
+    group('url', ...texts('url_string scheme hostname'), int32('port'), ...texts('path query_string')),
+    ...texts('user_agent'),
+  ),
+  group('http_response', int32('code')),
+  group(
+    'src_endpoint',
+    ...texts('ip name'),
+    group('autonomous_system', { name: 'number', type: 'int64' }),
+    group('location', ...texts('country')),
+  ),
+  group('dst_endpoint', ...texts('uid hostname svc_name')),
+  {
+    name: 'observables',
+    type: { list: { struct: [...texts('name'), int32('type_id'), ...texts('value')] } },
+  },
+  ...texts('raw_data'),
+  // A map: its names vary, and a struct would be another type in each object.
+  { name: 'unmapped', type: { map: ['asn', 'match', 'labels', 'log', 'other'] } },
+]
 
 /** The text beside the number of a word; a number without a caption has the word itself. */
 function captioned(word: string | undefined, caption: string | undefined): string | undefined {

@@ -1,5 +1,5 @@
 import type { Event } from '../domain/event/event.ts'
-import type { Format } from '../ports/delivery.ts'
+import type { Format, Table } from '../ports/delivery.ts'
 import { createCefFormat } from './cef.ts'
 import { createEcsFormat } from './ecs.ts'
 import type { Constants, Wanted } from './line.ts'
@@ -33,7 +33,15 @@ const names = Object.keys(formats) as readonly FormatName[]
 
 /** Creates the format of a sink. */
 export function createFormat(form: LineForm): Format {
-  return formats[form.format](includedIn(form), setOfLines(form))
+  const [included, set] = [includedIn(form), setOfLines(form)]
+  const format = formats[form.format](included, set)
+  return { ...format, table: format.table ?? createNativeFormat(included, set).table! }
+}
+
+/** The columns of an object that was written with this layout; undefined for one that is not known. */
+export function tableFor(layout: string): Table | undefined {
+  const tables = [createNativeFormat().table!, createOcsfFormat().table!]
+  return tables.find((table) => table.layout === layout)
 }
 
 /** Sinks with the same key have the same lines. */

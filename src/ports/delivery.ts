@@ -218,6 +218,8 @@ export interface Format {
   encode(event: Event): string
   /** Reads a line that this format wrote back to the identity of its event; undefined for any other text. */
   identify(line: string): Identity | undefined
+  /** The same in columns. A format as a sink is given it always has them: those of the native one, where it has none. */
+  readonly table?: Table
   /** Reads such a line back to what its event can be rebuilt from. Absent where lines do not hold enough for that. */
   readBack?(line: string): KeptEvent | undefined
 }
@@ -245,3 +247,40 @@ export interface SinkFiles {
   /** A line that no format can read has no identity. */
   identify(line: string): Identity | undefined
 }
+
+/** Columns in place of the members of a line. They are only added, at the end, and none changes its type. */
+export interface Table {
+  /** Name of the format and version of the columns, as each object has it. */
+  readonly layout: string
+  readonly columns: readonly Column[]
+  /**
+   * The values of an event, in the order of the columns. Throws for an event that has no form in this format; what only
+   * does not fit its column is null there.
+   */
+  row(event: Event): readonly Cell[]
+  /** The line that such values stand for. Columns at the end may lack. */
+  line(cells: readonly Cell[]): string
+}
+
+export interface Column {
+  readonly name: string
+  readonly type: ColumnType
+  /** Where the value is in the object of a line; default: the member of that name. */
+  readonly at?: readonly string[]
+}
+
+/**
+ * `json`: any value as JSON text. `time`: microseconds of an ISO 8601 text, which another column has whole. `map`: texts by
+ * any names, of which these have JSON as text.
+ */
+export type ColumnType =
+  | 'text'
+  | 'json'
+  | 'time'
+  | 'int32'
+  | 'int64'
+  | { readonly list: ColumnType }
+  | { readonly struct: readonly Column[] }
+  | { readonly map: readonly string[] }
+
+export type Cell = null | string | number | bigint | readonly Cell[] | { readonly [name: string]: Cell }

@@ -3,15 +3,32 @@ import { constants, gzip, zstdCompress } from 'node:zlib'
 import type { Refusal } from '../domain/event/delivery.ts'
 import type { Event } from '../domain/event/event.ts'
 import { messageOf } from '../domain/failure.ts'
-import type { Format } from '../ports/delivery.ts'
+import type { Cell, Format } from '../ports/delivery.ts'
 
 /** The line of an event; undefined, and a refusal more, where the format cannot represent it. */
 export function lineOf(event: Event, format: Format, refusals: Refusal[]): string | undefined {
-  try {
+  return encodedAs(event, format, refusals, () => {
     const line = format.encode(event)
     // Readers would read two invalid lines.
     if (line.includes('\n')) throw new Error('the line contains a line break')
     return line
+  })
+}
+
+/** The row of an event; undefined, and a refusal more, where the format cannot represent it. */
+export function rowOf(event: Event, format: Format, refusals: Refusal[]): readonly Cell[] | undefined {
+  // The registry of formats gives a table to each.
+  return encodedAs(event, format, refusals, () => format.table!.row(event))
+}
+
+function encodedAs<Encoded>(
+  event: Event,
+  format: Format,
+  refusals: Refusal[],
+  encode: () => Encoded,
+): Encoded | undefined {
+  try {
+    return encode()
   } catch (error) {
     const answer = `cannot be written in format ${format.name}: ${messageOf(error)}`.slice(0, 1024)
     return void refusals.push({ event, reason: 'unmappable', answer })

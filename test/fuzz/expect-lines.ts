@@ -39,5 +39,7 @@ export function expectLines(event: Event, zone: number): void {
     // By this a part of a lost store is compared, and by nothing else.
     expect(fingerprintOf(format.identify(line)!), name).toBe(event.fingerprint)
     expect(format.encode(event), name).toBe(line)
+    const { table } = format
+    if (table !== undefined) expect(table.line(table.row(event)), name).toBe(line)
   }
 }

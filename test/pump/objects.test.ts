@@ -23,7 +23,13 @@ async function createLake(size = 2, maxBytes = 65_536) {
     encode: (event: Event) =>
       contractFormat.encode({ ...event, ...(event.id === script.refuses && { action: 'unmappable' }) }),
   }
-  const settings = { prefix: '', compress: 'gzip', maxBytes, guarantee: 'exactly-once' } as const
+  const settings = {
+    prefix: '',
+    file: 'ndjson',
+    compress: 'gzip',
+    maxBytes,
+    guarantee: 'exactly-once',
+  } as const
   const telemetry = { emit: () => undefined }
   const sinkNamed = (name: string) =>
     createObjectSink({ settings: { name, ...settings }, format, telemetry, store }, async () => undefined)
@@ -58,7 +64,7 @@ async function createLake(size = 2, maxBytes = 65_536) {
 type Lake = Awaited<ReturnType<typeof createLake>>
 
 async function expectOnce(lake: Lake, count: number): Promise<void> {
-  expect(lake.lines().map(idOf).toSorted()).toEqual(idsOf(0, count).toSorted())
+  expect((await lake.lines()).map(idOf).toSorted()).toEqual(idsOf(0, count).toSorted())
   expect(await lake.counted()).toBe(count)
   expect((await lake.read())!.counters.delivered).toBe(count)
   const sizes = lake.keys().map((key) => lake.objects.get(key)!.body.length)
@@ -107,7 +113,7 @@ describe('a pump to numbered objects', () => {
     lake.script.answer = listingOf([...firstEvents(2), eventAt(100), ...firstEvents(6).slice(2)], 3)
     await lake.clock.advance(hourMs)
     await lake.pump({ sink: { ...lake.sink, load: { pages: 1 } } })
-    expect(lake.lines().map(idOf)).toEqual([...idsOf(0, 6), 'e100'])
+    expect((await lake.lines()).map(idOf)).toEqual([...idsOf(0, 6), 'e100'])
     expect(await lake.counted()).toBe(7)
     const { listed, lastFull, shrunken } = (await lake.read())!
     expect([listed, lastFull?.pages, shrunken]).toEqual([7, 3, undefined])
@@ -157,7 +163,7 @@ describe('a pump to numbered objects', () => {
     }
     lake.list(5)
     expect(await shipTo(renamed)).toBeUndefined()
-    expect(lake.lines().map(idOf)).toEqual(idsOf(0, 5))
+    expect((await lake.lines()).map(idOf)).toEqual(idsOf(0, 5))
     expect(await shipTo({ ...stream, sink: 'other' })).toMatchObject({ code: 'sink_refuses' })
   })
 
@@ -185,7 +191,7 @@ describe('a pump to numbered objects', () => {
       cursor === null ? undefined : new Failure('retry', 'cursor_expired', 'gone'),
     )
     await lake.ship().catch(() => undefined)
-    expect(lake.lines().map(idOf)).toEqual(idsOf(0, 3))
+    expect((await lake.lines()).map(idOf)).toEqual(idsOf(0, 3))
   })
 })
 

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
 import type { PartEnd, PartLines, PartReport } from '../../domain/audit-report.ts'
 import type { Checkpoint } from '../../domain/checkpoint.ts'
-import { Failure } from '../../domain/failure.ts'
+import { Failure, messageOf } from '../../domain/failure.ts'
 import type { Stream } from '../../domain/stream.ts'
+import type { Table } from '../../ports/delivery.ts'
 import { decoded, isCompressed, linesIn } from '../part-lines.ts'
 import type { ObjectStore } from './store.ts'
 
@@ -10,6 +11,8 @@ import type { ObjectStore } from './store.ts'
 export interface Lake {
   readonly store: Pick<ObjectStore, 'list' | 'get'>
   readonly prefix: string
+  /** The columns of Parquet objects, by their layout. */
+  tableFor(layout: string): Table | undefined
   /** The sink ships at least once. */
   readonly mayRepeat: boolean
 }
@@ -24,15 +27,15 @@ export interface ObjectInStore {
   readonly written?: { readonly storeId: string; readonly number: number }
 }
 
-const pattern = /^(.+?)-(\d{6,12})(?:-[\da-f]{16})?\.ndjson\.(?:gz|zst)$/
-const lines = /\.ndjson(?:\.gz|\.zst)?$/
+const pattern = /^(.+?)-(\d{6,12})(?:-[\da-f]{16})?\.(?:ndjson\.(?:gz|zst)|parquet)$/
+const data = /\.(?:ndjson(?:\.gz|\.zst)?|parquet)$/
 
 async function objectsOf({ store, prefix }: Lake, { zone, day }: Place, signal: AbortSignal) {
   const folder = `${prefix}shield_zone=${zone}/day=${day}/`
   const objects: (ObjectInStore & { readonly key: string; readonly bytes: number })[] = []
   for await (const { key, bytes } of store.list(folder, signal)) {
     const name = key.slice(folder.length)
-    if (!lines.test(name)) continue
+    if (!data.test(name)) continue
     const [, storeId = '', number] = pattern.exec(name) ?? []
     const written = number === undefined ? {} : { written: { storeId, number: Number(number) } }
     objects.push({ name, key, bytes, ...written })
@@ -50,9 +53,30 @@ export async function* readObjects(
   for (const { name, key } of (await objectsOf(lake, place, signal)).filter(isChosen)) {
     const body = await lake.store.get(key, signal)
     if (body === undefined) throw new Failure('retry', 'bad_body', `object ${key} was listed, and is gone`)
-    for await (const piece of linesIn(name, decoded(name, Readable.from([body]))))
-      yield 'lines' in piece ? piece : { ...piece, isCompressed: isCompressed(name) }
+    if (name.endsWith('.parquet')) yield* rowsIn(name, body, lake)
+    else
+      for await (const piece of linesIn(name, decoded(name, Readable.from([body]))))
+        yield 'lines' in piece ? piece : { ...piece, isCompressed: isCompressed(name) }
   }
+}
+
+/** The rows of a Parquet object as the lines that they stand for, as `linesIn` yields them. */
+async function* rowsIn(part: string, body: Buffer, lake: Lake): AsyncGenerator<PartLines | PartEnd> {
+  let [wholeLines, wholeBytes] = [0, 0]
+  let damage: string | undefined
+  const { readParquet } = await import('./parquet.ts')
+  try {
+    for await (const lines of readParquet(body, lake.tableFor)) {
+      const bytes = lines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, -1)
+      yield { part, from: wholeLines + 1, bytes, lines }
+      wholeLines += lines.length
+      wholeBytes += bytes + 1
+    }
+  } catch (error) {
+    damage = messageOf(error)
+  }
+  const end = { part, wholeLines, wholeBytes, isTorn: false, isCompressed: true }
+  yield damage === undefined ? end : { ...end, damage }
 }
 
 /** Whether the checkpoint counts its events as delivered. */

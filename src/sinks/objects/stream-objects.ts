@@ -48,7 +48,7 @@ export class StreamObjects {
   async deliver(given: readonly Event[], signal: AbortSignal): Promise<Delivery> {
     const { settings, format, telemetry } = this.#lake
     const form = await this.#formOf(signal)
-    const draft = draftOf(given, form, format, settings.maxBytes)
+    const draft = await draftOf(given, form, format, settings.maxBytes, signal)
     if (draft.events.length === 0) return deliveryOf(draft)
     const number = this.#numbers.last() + 1
     const object = await this.#write(number, form, draft, signal)
@@ -147,7 +147,7 @@ export async function deliverTrial(
 ): Promise<Delivery> {
   const { settings, format } = lake
   const form = formOf(settings)
-  const draft = draftOf(given, form, format, settings.maxBytes)
+  const draft = await draftOf(given, form, format, settings.maxBytes, signal)
   if (draft.events.length === 0) return deliveryOf(draft)
   const body = await draft.body(signal)
   const key = `${settings.prefix}${companionFolder}try/${digestOf(Buffer.alloc(0), body)}.${suffixes[form]}`

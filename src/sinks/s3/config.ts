@@ -11,7 +11,7 @@ import {
 } from '../../config/fields/fields.ts'
 import type { SettingError } from '../../domain/text/http-rules.ts'
 import { awsKeyFields, checkAwsKeys, awsRegion } from '../aws/settings.ts'
-import { objectFields } from '../objects/settings.ts'
+import { checkFile, objectFields } from '../objects/settings.ts'
 
 const Bucket = patternText(
   /^(?!\d+(?:\.\d+){3}$|xn--|.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
@@ -73,6 +73,7 @@ export const S3SinkConfig = Settings.describe(
   if (endpoint !== null && new URL(endpoint).search !== '')
     mistaken('endpoint', { problem: 'has a query', remedy: 'remove "?" and everything after it' })
   checkAwsKeys(settings, context)
+  checkFile(settings, context)
   if (kmsKeyId !== null && sse !== 'aws:kms')
     mistaken('kmsKeyId', { problem: 'is set without encryption by it', remedy: 'set sse to aws:kms' })
 })

@@ -2,12 +2,23 @@ import { dayOf, shiftDay, type Day } from '../../../src/domain/day.ts'
 import type { CommittedPart, Delivery } from '../../../src/domain/event/delivery.ts'
 import type { Event } from '../../../src/domain/event/event.ts'
 import type { Stream } from '../../../src/domain/stream.ts'
-import type { Format, AnySink, OpenStream, Reconciliation } from '../../../src/ports/delivery.ts'
+import type { Format, AnySink, OpenStream, Reconciliation, Table } from '../../../src/ports/delivery.ts'
 import { readArchive } from '../../../src/sinks/file/parts.ts'
+
+/** A column of lines. */
+export function lineTable(encode: (event: Event) => string): Table {
+  return {
+    layout: 'lines/1',
+    columns: [{ name: 'line', type: 'text' }],
+    row: (event) => [encode(event)],
+    line: ([text]) => String(text),
+  }
+}
 
 /** One JSON object a line: small, and it can refuse. */
 export const contractFormat: Format = {
   name: 'contract',
+  table: lineTable((event) => contractFormat.encode(event)),
   mediaType: 'application/x-ndjson',
   encode(event) {
     if (event.action === 'unmappable') throw new Error('this event has no form')

@@ -1,5 +1,10 @@
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
+import { tableFor } from '../../../src/formats/registry.ts'
+import { readParquet } from '../../../src/sinks/objects/parquet.ts'
+import { lineTable } from '../file/samples.ts'
 import type { ObjectStore } from '../../../src/sinks/objects/store.ts'
+
+const ofLines = lineTable(() => '')
 
 interface Stored {
   readonly body: Buffer
@@ -51,11 +56,18 @@ export function createMemoryStore() {
     script,
     requests,
     keys,
-    lines: () => keys().flatMap((key) => linesOf(key, objects.get(key)!.body)),
+    async lines(): Promise<string[]> {
+      const all: string[] = []
+      for (const key of keys()) all.push(...(await linesIn(key, objects.get(key)!.body)))
+      return all
+    },
   }
 }
 
-function linesOf(key: string, body: Buffer): string[] {
+/** Of an object in any form. */
+export async function linesIn(key: string, body: Buffer): Promise<string[]> {
+  const tables = (layout: string) => (layout === ofLines.layout ? ofLines : tableFor(layout))
+  if (key.endsWith('.parquet')) return (await Array.fromAsync(readParquet(body, tables))).flat()
   const text = key.endsWith('.gz') ? gunzipSync(body) : zstdDecompressSync(body)
   return text.toString().trimEnd().split('\n')
 }

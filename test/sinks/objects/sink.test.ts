@@ -19,6 +19,7 @@ import { createMemoryStore } from './memory-store.ts'
 const basics: ObjectSettings = {
   name: 'lake',
   prefix: 'waf/',
+  file: 'ndjson',
   compress: 'gzip',
   maxBytes: 65_536,
   guarantee: 'exactly-once',
@@ -42,20 +43,21 @@ function createWorld(settings: Partial<ObjectSettings> = {}) {
   return { ...memory, told, of, sink, ledger: new StreamLedger(streamOf(sink, 101)) }
 }
 
-sinkContract('objects', { canFail: true, canHang: true }, async (gate) => {
-  const { store, sink, script, lines } = createWorld()
-  script.before = () => gate.pass()
-  return {
-    sink,
-    received: async () => lines().map(idOf),
-    async fail() {
-      const create = store.create
-      store.create = () => Promise.reject(new Failure('retry', 'server_error', 'status 503'))
-      return () => (store.create = create)
-    },
-    dispose: async () => undefined,
-  }
-})
+for (const file of ['ndjson', 'parquet'] as const)
+  sinkContract(`objects of ${file}`, { canFail: true, canHang: true }, async (gate) => {
+    const { store, sink, script, lines } = createWorld({ file, compress: null })
+    script.before = () => gate.pass()
+    return {
+      sink,
+      received: async () => (await lines()).map(idOf),
+      async fail() {
+        const create = store.create
+        store.create = () => Promise.reject(new Failure('retry', 'server_error', 'status 503'))
+        return () => (store.create = create)
+      },
+      dispose: async () => undefined,
+    }
+  })
 
 function numbered(from: number, to: number): Event[] {
   return Array.from({ length: to - from }, (_, index) => {
@@ -70,17 +72,18 @@ const unanswered = async () => false
 
 describe('an object', () => {
   it('has a number of at least six digits, a type that says its content, and its name says the compression', async () => {
-    for (const [compress, suffix] of [
-      ['gzip', 'gz'],
-      ['zstd', 'zst'],
+    for (const [file, compress, suffix, type] of [
+      ['ndjson', null, 'ndjson.gz', 'application/x-ndjson'],
+      ['ndjson', 'zstd', 'ndjson.zst', 'application/x-ndjson'],
+      ['parquet', null, 'parquet', 'application/vnd.apache.parquet'],
     ] as const) {
-      const { sink, ledger, keys, lines, objects } = createWorld({ compress })
+      const { sink, ledger, keys, lines, objects } = createWorld({ file, compress })
       await ledger.ship(sink, numbered(0, 2))
       await ledger.ship(sink, numbered(2, 3))
       const folder = 'waf/shield_zone=101/day=2025-11-20/store-1'
-      expect(keys()).toEqual([`${folder}-000001.ndjson.${suffix}`, `${folder}-000002.ndjson.${suffix}`])
-      expect(objects.get(keys()[0]!)!.contentType).toBe('application/x-ndjson')
-      expect(lines().map(idOf)).toEqual(['e0', 'e1', 'e2'])
+      expect(keys()).toEqual([`${folder}-000001.${suffix}`, `${folder}-000002.${suffix}`])
+      expect(objects.get(keys()[0]!)!.contentType).toBe(type)
+      expect((await lines()).map(idOf)).toEqual(['e0', 'e1', 'e2'])
     }
   })
 
@@ -94,7 +97,7 @@ describe('an object', () => {
     expect(await opened.deliver([big('d', 200_000), ...some.slice(1)], never())).toMatchObject({
       partial: { taken: [{ id: 'd' }] },
     })
-    expect(lines().map(idOf)).toEqual(['a', 'd'])
+    expect((await lines()).map(idOf)).toEqual(['a', 'd'])
   })
 
   it('is not written where every event is refused', async () => {
@@ -124,7 +127,7 @@ describe('a number that is taken', () => {
     expect(delivery.partial).toBeUndefined()
     expect(delivery.object!.adopted).toBeUndefined()
     expect(told).toEqual(['ObjectWritten'])
-    expect(lines()).toHaveLength(2)
+    expect(await lines()).toHaveLength(2)
   })
 
   it('is adopted with what its companion says that it holds, whatever this delivery has', async () => {
@@ -139,7 +142,7 @@ describe('a number that is taken', () => {
       numbered(0, 3).map(({ timeMs }) => Math.floor(timeMs! / 60_000)),
     )
     expect(told).toEqual(['ObjectWritten', 'ObjectAdopted'])
-    expect(lines()).toHaveLength(3)
+    expect(await lines()).toHaveLength(3)
   })
 
   it('is looked at before the first body of a pump is sent, and after an object that was adopted', async () => {
@@ -172,7 +175,21 @@ describe('a number that is taken', () => {
     await ledger.ship(of({ compress: 'gzip' }), numbered(0, 2))
     for (const write of late) await write()
     expect(keys()).toEqual(['waf/shield_zone=101/day=2025-11-20/store-1-000001.ndjson.zst'])
-    expect(lines().map(idOf)).toEqual(['e0', 'e1'])
+    expect((await lines()).map(idOf)).toEqual(['e0', 'e1'])
+  })
+
+  it.each([
+    [{ file: 'parquet', compress: null }, { file: 'ndjson', compress: 'zstd' }, 'parquet'],
+    [{ file: 'ndjson', compress: 'zstd' }, { file: 'parquet', compress: null }, 'ndjson.zst'],
+  ] as const)('keeps the form of its day from %j to %j', async (before, after, suffix) => {
+    const { of, ledger, keys, lines } = createWorld()
+    await (await ledger.open(of(before))).deliver(numbered(0, 1), never())
+    await ledger.ship(of(after), numbered(0, 2))
+    await ledger.ship(of(after), numbered(1, 3))
+    expect(keys().map((key) => key.slice(key.indexOf('.')))).toEqual(
+      [suffix, suffix].map((each) => `.${each}`),
+    )
+    expect((await lines()).map(idOf)).toEqual(['e0', 'e1', 'e2'])
   })
 
   it('is an error where its object is of another sink, or of nobody', async () => {
@@ -201,7 +218,7 @@ describe('a number that is taken', () => {
     const of = 'waf/_shieldlog/shield_zone=101/day=2025-11-20/store-1-form'
     objects.set(of, { body: Buffer.from('lzma'), contentType: '', metadata: {} })
     await expect(ledger.ship(sink, numbered(0, 1))).rejects.toThrow(
-      `object ${of} in memory/ is damaged: write gzip or zstd into it, as the names of these objects say`,
+      `object ${of} in memory/ is damaged: write gzip or zstd or parquet into it, as the names of these objects say`,
     )
     expect(keys()).toEqual([])
   })
@@ -249,7 +266,7 @@ it('with at-least-once, gives each object a key that names its content, so that 
   await (await ledger.open(of())).deliver(numbered(0, 3), never())
   await (await ledger.open(of())).deliver(numbered(0, 3), never())
   expect(keys()).toHaveLength(2)
-  expect(new Set(lines().map(idOf)).size).toBe(3)
+  expect(new Set((await lines()).map(idOf)).size).toBe(3)
 })
 
 it('with at-least-once, sends no key twice: of a body that may be there, it looks first', async () => {

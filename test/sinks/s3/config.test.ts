@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { ConfigErrors } from '../../../src/config/errors.ts'
+import { policyOf } from '../../../src/config/policy.ts'
 import { load, printed } from '../../config/loading.ts'
 
 const lake = { name: 'lake', type: 's3', bucket: 'waf', region: 'eu-central-1' }
@@ -24,8 +25,9 @@ test('a bucket with its region is enough', () => {
     endpoint: null,
     pathStyle: null,
     format: 'native',
-    compress: 'gzip',
-    everySeconds: 300,
+    file: 'ndjson',
+    compress: null,
+    everySeconds: null,
     maxBytes: 16_777_216,
     guarantee: 'exactly-once',
   })
@@ -54,12 +56,32 @@ test.each([
     'sinks[0].profile cannot be used with accessKeyId',
   ],
   [{ kmsKeyId: 'alias/x' }, 'sinks[0].kmsKeyId is set without encryption by it; set sse to aws:kms'],
+  [
+    { file: 'parquet', format: 'raw' },
+    'sinks[0].format raw has no columns; file: parquet takes format native or ocsf',
+  ],
+  [
+    { file: 'parquet', format: 'ecs' },
+    'sinks[0].format ecs has no columns; file: parquet takes format native or ocsf',
+  ],
+  [{ file: 'parquet', format: 'otlp' }, 'sinks[0].format otlp has no columns'],
+  [{ file: 'parquet', compress: 'zstd' }, 'sinks[0].compress is set with file: parquet; remove it'],
+  [{ file: 'csv' }, 'sinks[0].file is not an allowed value; write ndjson | parquet'],
   [{ maxBytes: 65_535 }, 'sinks[0].maxBytes'],
   [{ buket: 'x' }, 'sinks[0].buket'],
 ])('%j is refused with a remedy', (changes, expected) => {
   const errors = errorsOf({ ...lake, ...changes })
   expect(errors).toHaveLength(1)
   expect(errors[0]).toContain(expected)
+})
+
+test.each([
+  [{}, 300],
+  [{ file: 'parquet' }, 900],
+  [{ file: 'parquet', format: 'ocsf', everySeconds: 20 }, 20],
+])('%j is polled every %d s', (changes, seconds) => {
+  const { everyMsOf } = policyOf(withSinks({ ...lake, ...changes }).config)
+  expect(everyMsOf?.get('lake')).toBe(seconds * 1000)
 })
 
 test('two sinks may not share bucket and prefix', () => {

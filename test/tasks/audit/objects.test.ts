@@ -1,28 +1,38 @@
-import { gunzipSync, gzipSync } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
+import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { FileAudit } from '../../../src/tasks/audit/audit-files.ts'
 import { dayOf, shiftDay } from '../../../src/domain/day.ts'
 import { fakeKey, startFakeBucket } from '../../setup/fake-bucket.ts'
+import { linesIn } from '../../sinks/objects/memory-store.ts'
 import { openWorkshopWithApi } from '../workshop.ts'
 
 const yesterday = shiftDay(dayOf(Date.now()), -1)
 const ofDay = ['audit', '--zone', '101', '--day', yesterday]
 const maxBytes = 65_536
 
+/** Of the objects with data. */
+async function idsIn(objects: ReadonlyMap<string, { readonly body: Buffer }>): Promise<string[]> {
+  const ids: string[] = []
+  for (const [key, { body }] of objects)
+    if (key.startsWith('shield_zone='))
+      ids.push(...(await linesIn(key, body)).map((line) => (JSON.parse(line) as { id: string }).id))
+  return ids
+}
+
 /** A zone whose yesterday lies in three objects or more. */
-async function shipped(more: { readonly guarantee?: string } = {}) {
+async function shipped(more: { readonly guarantee?: string; readonly file?: string } = {}, count = 150) {
   const fake = await startFakeBucket()
   const lake = { name: 'lake', type: 's3', bucket: 'waf', endpoint: fake.url, maxBytes, ...fakeKey, ...more }
-  const options = { days: 150, pageSize: 10 }
+  const options = { days: count, pageSize: 10 }
   const shop = await openWorkshopWithApi(options, { zones: [101], sinks: [lake] })
   const run = await shop.execute('run', '--once')
   expect(run.code, run.stderr).toBe(0)
   const folder = `shield_zone=101/day=${yesterday}/`
   const keys = () => [...fake.objects.keys()].filter((key) => key.startsWith(folder)).sort()
   expect(keys().length).toBeGreaterThan(2)
-  const linesOf = (key: string) => gunzipSync(fake.objects.get(key)!.body).toString().trimEnd().split('\n')
-  const ids = () =>
-    keys().flatMap((key) => linesOf(key).map((line) => (JSON.parse(line) as { id: string }).id))
+  const linesOf = async (key: string) => await linesIn(key, fake.objects.get(key)!.body)
+  const ids = async () => idsIn(new Map(keys().map((key) => [key, fake.objects.get(key)!])))
   async function deep(...more: string[]) {
     const { code, stdout, stderr } = await shop.execute(...ofDay, '--deep', '--json', ...more)
     const { files } = JSON.parse(stdout) as { readonly files: readonly FileAudit[] }
@@ -39,7 +49,7 @@ test('objects are compared line by line; a repair ships what a lost one held, wh
   expect(before.file).toMatchObject({ isEqual: true, lines: 150, ledger: 150, parts: [] })
 
   const [, lost] = keys() as [string, string]
-  const held = linesOf(lost).length
+  const held = (await linesOf(lost)).length
   fake.objects.delete(lost)
   const plain = await shop.execute(...ofDay)
   expect(plain.code).toBe(1)
@@ -54,7 +64,7 @@ test('objects are compared line by line; a repair ships what a lost one held, wh
   expect(repaired.code, repaired.stderr).toBe(0)
   expect(repaired.file).toMatchObject({ isEqual: true, restored: held, lines: 150, ledger: 150 })
   expect(repaired.file.parts).toMatchObject([{ part, problem: 'missing', isRepaired: true }])
-  expect(ids().toSorted()).toEqual(wanted)
+  expect((await ids()).toSorted()).toEqual(wanted)
   for (const [key, object] of stored) expect(fake.objects.get(key)).toBe(object)
   expect((await deep()).code).toBe(0)
 })
@@ -63,11 +73,11 @@ test('a damaged object, one of another store and one that no commit has are name
   const { fake, folder, keys, linesOf, deep } = await shipped()
   const [first, second] = keys() as [string, string]
   const object = fake.objects.get(first)!
-  const text = linesOf(first)
+  const text = await linesOf(first)
   fake.objects.set(first, { ...object, body: object.body.subarray(0, object.body.length - 9) })
   fake.objects.set(second, {
     ...object,
-    body: gzipSync(`${[...linesOf(second).slice(1), 'no event'].join('\n')}\n`),
+    body: gzipSync(`${[...(await linesOf(second)).slice(1), 'no event'].join('\n')}\n`),
   })
   fake.objects.set(`${folder}other-000001.ndjson.gz`, { ...object, body: gzipSync(`${text[0]}\n`) })
   const beyond = first.replace('-000001.', '-000009.')
@@ -93,7 +103,7 @@ test('an object of another size is named without --deep; a repair ships what it 
   const { fake, shop, keys, linesOf, ids, deep, wanted } = await shipped()
   const [, second] = keys() as [string, string]
   const object = fake.objects.get(second)!
-  const body = gzipSync(`${linesOf(second).slice(1).join('\n')}\n`)
+  const body = gzipSync(`${(await linesOf(second)).slice(1).join('\n')}\n`)
   fake.objects.set(second, { ...object, body })
   const plain = await shop.execute(...ofDay)
   expect(plain.code).toBe(1)
@@ -104,13 +114,46 @@ test('an object of another size is named without --deep; a repair ships what it 
   const repaired = await deep('--repair')
   expect(repaired.code, repaired.stderr).toBe(0)
   expect(repaired.file).toMatchObject({ isEqual: true, restored: 1, lines: 150, parts: [] })
-  expect(ids().toSorted()).toEqual(wanted)
+  expect((await ids()).toSorted()).toEqual(wanted)
+})
+
+test('Parquet objects are read as the lines that they stand for: compared, repaired, shipped elsewhere', async () => {
+  const { fake, lake, shop, keys, linesOf, ids, deep, wanted } = await shipped({ file: 'parquet' }, 250)
+  expect(keys().every((key) => key.endsWith('.parquet'))).toBe(true)
+  expect((await deep()).file).toMatchObject({ isEqual: true, lines: 250, ledger: 250, parts: [] })
+  const [first, second] = keys() as [string, string]
+  const held = (await linesOf(second)).length
+  fake.objects.delete(second)
+  expect((await deep('--repair')).file).toMatchObject({ isEqual: true, restored: held, lines: 250 })
+  expect((await ids()).toSorted()).toEqual(wanted)
+
+  const object = fake.objects.get(first)!
+  const damaged = Buffer.concat([object.body.subarray(0, 40), Buffer.alloc(object.body.length - 40)])
+  fake.objects.set(first, { ...object, body: damaged })
+  const { code, file } = await deep()
+  expect([code, file.problems.damaged]).toEqual([1, 1])
+  fake.objects.set(first, object)
+
+  const copy = { name: 'copy', type: 'file', path: `${shop.folder}/copy` }
+  shop.configure({
+    zones: [101],
+    sinks: [lake, copy],
+    poll: { firstRunDays: 1 },
+    api: { baseUrl: shop.simulator.url, accessKey: 'none' },
+  })
+  const days = ['--from', yesterday, '--to', yesterday]
+  const ended = await shop.execute('backfill', '--source', 'lake', '--sink', 'copy', ...days)
+  expect(ended.code, ended.stderr).toBe(0)
+  const parts = globSync(`${copy.path}/*/*/*.ndjson`)
+  const copied = parts.flatMap((part) => readFileSync(part, 'utf8').trimEnd().split('\n'))
+  const lines = (await Promise.all(keys().map(linesOf))).flat()
+  expect(copied.toSorted()).toEqual(lines.toSorted())
 })
 
 test('with at-least-once, what objects repeat is counted, and is no difference', async () => {
   const { fake, shop, keys, linesOf, deep } = await shipped({ guarantee: 'at-least-once' })
   const [first] = keys() as [string]
-  const repeated = linesOf(first).length
+  const repeated = (await linesOf(first)).length
   const object = fake.objects.get(first)!
   fake.objects.set(first.replace(/-[\da-f]{16}\./, '-0123456789abcdef.'), object)
   fake.objects.set(first.replace('-000001-', '-000009-'), object)
@@ -140,10 +183,7 @@ test('objects serve as a source: backfill ships their events to another sink, to
   const ended = await shop.execute('backfill', '--source', 'lake', '--sink', 'copy', ...days)
   expect(ended.code, ended.stderr).toBe(0)
   expect(ended.stdout).toMatch(/^150 events shipped, 0 already there, in /)
-  const lines = [...copy.objects].flatMap(([key, { body }]) =>
-    key.startsWith('shield_zone=') ? gunzipSync(body).toString().trimEnd().split('\n') : [],
-  )
-  expect(lines.map((line) => (JSON.parse(line) as { id: string }).id).toSorted()).toEqual(wanted)
+  expect((await idsIn(copy.objects)).toSorted()).toEqual(wanted)
 
   const top = await shop.execute('top', '--source', 'lake', '--since', '72h')
   expect(top.code, top.stderr).toBe(0)
