@@ -9,7 +9,7 @@ import { createReading, type LimitsOf, type ApiReading } from './reading.ts'
 import type { Shipping, ShippingOver } from './shipping.ts'
 
 /** What a command needs to be open, besides what it asks a `Work` for. */
-interface Needs {
+export interface WorkNeeds {
   /** `existing`: the store that there is, else an empty one in memory; `created`: also makes one. */
   readonly store?: 'existing' | 'created'
   /**
@@ -79,7 +79,7 @@ export class Work implements AsyncDisposable {
   }
 
   /** Throws Failure. */
-  async needZones(zones: NonNullable<Needs['zones']>, signal: AbortSignal): Promise<void> {
+  async needZones(zones: NonNullable<WorkNeeds['zones']>, signal: AbortSignal): Promise<void> {
     const accounts = discoveringIn(this.config)
     if (accounts.length === 0) return
     const lists = zones === 'listed' ? [] : await this.store.catalogue.zoneLists()
@@ -114,7 +114,7 @@ function zonesOr(listed: AccountZones) {
 /** Opens what a command needs; `await using` closes it. Throws Failure; what is open by then is closed. */
 export async function openWork(
   config: Config,
-  { store, zones, sharesBudgets = false, runtime = createRuntime() }: Needs,
+  { store, zones, sharesBudgets = false, runtime = createRuntime() }: WorkNeeds,
   signal: AbortSignal,
 ): Promise<Work> {
   await using parts = new AsyncDisposableStack()

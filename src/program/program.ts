@@ -140,7 +140,7 @@ export async function createProgram(
     const [name = ''] = usage.split(' ')
     const isMeant = argv === undefined || argv.includes(name)
     const command = program.command(isMeant ? name : usage).description(description)
-    if (isMeant) (await file()).register({ program, command, io, exit, call, load: await loader() })
+    if (isMeant) (await file()).register({ program, command, io, exit, call, ...(await opener(io)) })
   }
   for (const command of everyCommand(program))
     if (!command.options.some(({ long }) => long === '--config'))
@@ -149,12 +149,18 @@ export async function createProgram(
 }
 
 /** Takes most of a start, so only what runs a command asks for it. */
-async function loader(): Promise<Registration['load']> {
+async function opener(io: Io): Promise<Pick<Registration, 'load' | 'open'>> {
   const { loadConfig } = await import('../config/load.ts')
-  return (command, needs = 'zones') => {
+  const load: Registration['load'] = (command, needs = 'zones') => {
     const { config } = command.optsWithGlobals<{ config?: string }>()
     return loadConfig({ argv: { config }, needs })
   }
+  const open: Registration['open'] = async (command, needs, opened) => {
+    const { config } = load(command, needs)
+    const { openWork } = await import('../assemble/work.ts')
+    return openWork(config, opened, io.signal)
+  }
+  return { load, open }
 }
 
 /** The name and the arguments of a command; all have options. */

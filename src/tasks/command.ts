@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Work, WorkNeeds } from '../assemble/work.ts'
 import type { Needs } from '../config/needs.ts'
 import type { Loaded } from '../config/load.ts'
 import type { Io } from '../terminal/io.ts'
@@ -24,4 +25,6 @@ export interface Registration {
   readonly call: (argv: readonly string[]) => Promise<number>
   /** Loads the configuration that -c names, before or after the command. */
   readonly load: (command: Command, needs?: Needs) => Loaded
+  /** The same, and opens what the command works with; `await using` closes it. Throws Failure. */
+  readonly open: (command: Command, needs: Needs, opened: WorkNeeds) => Promise<Work>
 }

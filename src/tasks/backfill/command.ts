@@ -112,14 +112,14 @@ const changes = [
   { name: 'cancel', state: 'cancelled', description: 'end a backfill; the events that it shipped stay' },
 ] as const
 
-function registerBackfillChanges(backfill: Command, { io, exit, load }: Registration): void {
+function registerBackfillChanges(backfill: Command, { io, exit, load, open }: Registration): void {
   backfill
     .command('list')
     .description('backfills of the last 90 days, the oldest first')
     .option('--json', 'as JSON, with progress by day')
     .addHelpText('after', example('backfill list'))
     .action(async ({ json }: { json?: boolean }, command: Command) => {
-      await using work = await openWork(load(command, 'state').config, { store: 'existing' }, io.signal)
+      await using work = await open(command, 'state', { store: 'existing' })
       const backfills = await backfillStatuses(await work.store.backfills.list(), work.store)
       const lines = backfills.length === 0 ? ['no backfills'] : backfillLines(backfills, paintFor(io.stdout))
       io.stdout.write(json === true ? jsonResult({ backfills }) : `${lines.join('\n')}\n`)

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import { deadLetterReader } from '../../assemble/dead-letter-events.ts'
 import { changeDeadLetters, dropDeadLetters, replayDeadLetters, type SinkReplay } from './replay.ts'
-import { openWork, type Work } from '../../assemble/work.ts'
+import type { Work } from '../../assemble/work.ts'
 import type { Config } from '../../config/schema.ts'
 import { refusalReasons, type DeadLetter, type RefusalReason } from '../../domain/event/delivery.ts'
 import { inertJson } from '../../domain/text/json.ts'
@@ -94,7 +94,7 @@ interface Chosen {
   readonly io: Io
 }
 
-export function register({ command: deadLetters, io, exit, load }: Registration): void {
+export function register({ command: deadLetters, io, exit, open }: Registration): void {
   deadLetters.addHelpText('after', example('dead-letters list'))
   for (const { name, description, help, act } of verbs) {
     const verb = deadLetters
@@ -108,9 +108,9 @@ export function register({ command: deadLetters, io, exit, load }: Registration)
       .addOption(new Option('--reason <reason>', 'only this reason').choices(refusalReasons))
       .option('--limit <number>', 'at most this number, the oldest first', atLeastOne)
       .action(async (options: Choice, command: Command) => {
-        const { config } = load(command, name === 'replay' ? 'sinks' : 'state')
         // There are no dead letters where there is no store, and none is made.
-        await using work = await openWork(config, { store: 'existing', zones: 'stored' }, io.signal)
+        const needs = { store: 'existing', zones: 'stored' } as const
+        await using work = await open(command, name === 'replay' ? 'sinks' : 'state', needs)
         const on = { work, options, io }
         const chosen = chosenOf(work.config, await work.store.deadLetters.list(), options)
         const areFound = areIdsFound(chosen, on)

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { openWork } from '../../assemble/work.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
 import { zoneText, printable } from '../../domain/text/terminal-text.ts'
 import { readUploadScanning } from '../../shield/figures.ts'
@@ -8,13 +7,13 @@ import { example } from '../../terminal/program-name.ts'
 import { chooseZones, collectNames } from '../options.ts'
 import { resultText } from '../../terminal/yaml.ts'
 
-export function register({ command, io, exit, load }: Registration): void {
+export function register({ command, io, exit, open }: Registration): void {
   command
     .requiredOption('--zone <zone>', 'id or name; repeatable, takes comma lists', collectNames)
     .option('--json', 'as JSON in place of YAML: an object for one zone, a list for several')
     .addHelpText('after', example('upload-scanning --zone 101'))
     .action(async ({ zone, json }: { zone: string[]; json?: boolean }, command: Command) => {
-      await using work = await openWork(load(command, 'events').config, { zones: 'listed' }, io.signal)
+      await using work = await open(command, 'events', { zones: 'listed' })
       const zones = chooseZones(work.config, zone)
       const read: object[] = []
       for (const each of zones)

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { openWork, type Work } from '../../assemble/work.ts'
+import type { Work } from '../../assemble/work.ts'
 import { systemClock } from '../../clock.ts'
 import { gapReasonTexts, isOpenGap, type Gap } from '../../domain/stream.ts'
 import { zoneLabel } from '../../status/problems.ts'
@@ -26,13 +26,13 @@ shieldlog_gaps, which ends the alert.
 /** There are no gaps where there is no store, and none is made. */
 const needs = { store: 'existing', zones: 'stored' } as const
 
-export function register({ command: gaps, io, exit, load }: Registration): void {
+export function register({ command: gaps, io, exit, open }: Registration): void {
   gaps.addHelpText('after', example('gaps list', 'gaps acknowledge --zone shop'))
   withChoice(gaps.command('list'))
     .description('list lost days, with their time span, reason and acknowledgement')
     .addHelpText('after', example('gaps list --sink siem'))
     .action(async (options: Options, command: Command) => {
-      await using work = await openWork(load(command, 'state').config, needs, io.signal)
+      await using work = await open(command, 'state', needs)
       // The names of the configuration where it has them.
       const names = new Map(work.config.zones.map(({ id, name }) => [id, name]))
       const chosen = storedChoice(work.config, await work.store.catalogue.gaps(), options)
@@ -44,7 +44,7 @@ export function register({ command: gaps, io, exit, load }: Registration): void 
     .option('--yes', 'do not ask')
     .addHelpText('after', `${help}${example('gaps acknowledge --zone shop --day 2026-11-20')}`)
     .action(async (options: Options, command: Command) => {
-      await using work = await openWork(load(command, 'state').config, needs, io.signal)
+      await using work = await open(command, 'state', needs)
       exit(await acknowledge(work, options, io))
     })
 }

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
 import { readDepsOf } from '../../assemble/reading.ts'
-import { openWork, type Work } from '../../assemble/work.ts'
+import type { Work } from '../../assemble/work.ts'
 import { formatNames } from '../../config/fields/fields.ts'
 import type { SinkConfig } from '../../config/schema.ts'
 import { dayOf, firstReadable, type Day } from '../../domain/day.ts'
@@ -26,7 +26,7 @@ interface FetchOptions {
 
 const mostTold = 5
 
-export function register({ command, io, exit, load }: Registration): void {
+export function register({ command, io, exit, open }: Registration): void {
   command
     .requiredOption('--zone <zone>', 'id or name; repeatable, takes comma lists', collectNames)
     .requiredOption('--day <day>', 'YYYY-MM-DD in UTC, today or yesterday', dayArgument)
@@ -41,7 +41,7 @@ export function register({ command, io, exit, load }: Registration): void {
     .addHelpText('after', example('fetch --zone 101 --day today --limit 10'))
     .action(async (options: FetchOptions, command: Command) => {
       const { zone, day, sink, limit = Infinity } = options
-      await using work = await openWork(load(command, 'events').config, { zones: 'listed' }, io.signal)
+      await using work = await open(command, 'events', { zones: 'listed' })
       const { config, runtime } = work
       const form = sink === undefined ? { format: options.format } : chooseSinks(config, [sink])[0]!
       try {

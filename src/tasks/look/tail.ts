@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
 import { readDepsOf } from '../../assemble/reading.ts'
-import { openWork, type Work } from '../../assemble/work.ts'
+import type { Work } from '../../assemble/work.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
 import { byTime, createFollower, type Follower } from '../../days/follow.ts'
 import { createFormat } from '../../formats/registry.ts'
@@ -25,7 +25,7 @@ interface TailOptions {
 const shownBefore = 10
 const widestZone = 12
 
-export function register({ command, io, load }: Registration): void {
+export function register({ command, io, open }: Registration): void {
   command
     .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
     .option('--action <action>', 'only with this action; repeatable, takes comma lists', collectNames)
@@ -38,7 +38,7 @@ export function register({ command, io, load }: Registration): void {
     .option('--json', 'in native format, a JSON object a line')
     .addHelpText('after', example('tail --zone shop --action Blocked'))
     .action(async ({ zone, action, sink, json = false }: TailOptions, command: Command) => {
-      await using work = await openWork(load(command, 'events').config, { zones: 'listed' }, io.signal)
+      await using work = await open(command, 'events', { zones: 'listed' })
       const zones = chooseZones(work.config, zone)
       for (const name of action ?? []) {
         const why = unknownWord('actions', name)

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import { piecesOf } from '../../assemble/sink-files.ts'
 import { openParts, type PartsConfig } from '../../assemble/sink-files.ts'
 import { readDepsOf } from '../../assemble/reading.ts'
-import { openWork, type Work } from '../../assemble/work.ts'
+import type { Work } from '../../assemble/work.ts'
 import { dayOf, daysFrom, firstReadable, type Day } from '../../domain/day.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { isFailure, messageOf, type Failure } from '../../domain/failure.ts'
@@ -34,7 +34,7 @@ interface TopOptions {
 const hourMs = 3_600_000
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: hourMs, d: 24 * hourMs }
 
-export function register({ command, io, exit, load }: Registration): void {
+export function register({ command, io, exit, open }: Registration): void {
   command
     .addOption(new Option('--by <what>', 'what to count by').choices(countedBy).default('rule'))
     .addOption(
@@ -47,7 +47,7 @@ export function register({ command, io, exit, load }: Registration): void {
     .option('--limit <number>', 'at most this number of rows', atLeastOne, 10)
     .addHelpText('after', example('top --by address --since 1h'))
     .action(async ({ by, since, zone, source, limit }: TopOptions, command: Command) => {
-      await using work = await openWork(load(command, 'events').config, { zones: 'listed' }, io.signal)
+      await using work = await open(command, 'events', { zones: 'listed' })
       const { config } = work
       const zones = chooseZones(config, zone)
       const archive = source === undefined ? undefined : sourceOf(config, source)

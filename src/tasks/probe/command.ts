@@ -1,5 +1,4 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { openWork } from '../../assemble/work.ts'
 import { yamlText } from '../../config/print.ts'
 import { printable } from '../../domain/text/terminal-text.ts'
 import { findingsOf, settingsOf, type ProbedPoint } from '../../shield/probe/findings.ts'
@@ -16,7 +15,7 @@ interface ProbeOptions {
   readonly json?: boolean
 }
 
-export function register({ command, io, load }: Registration): void {
+export function register({ command, io, open }: Registration): void {
   command
     .requiredOption('--zone <zone>', 'id or name of one zone')
     .option('--minutes <number>', 'how long the listing of today is watched', positive, 10)
@@ -24,7 +23,7 @@ export function register({ command, io, load }: Registration): void {
     .option('--json', 'as JSON: counts and shapes only, so that it can be passed on')
     .addHelpText('after', example('probe --zone 101'))
     .action(async ({ zone: name, json, ...options }: ProbeOptions, command: Command) => {
-      await using work = await openWork(load(command, 'events').config, { zones: 'listed' }, io.signal)
+      await using work = await open(command, 'events', { zones: 'listed' })
       const zone = chooseZones(work.config, [name])[0]!
       const tell = (doing: string) => io.stderr.isTTY === true && io.stderr.write(`\r\x1b[K${doing}`)
       const seen = await readListings(

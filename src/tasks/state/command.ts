@@ -1,20 +1,21 @@
-import type { Command } from 'commander'
+import { Argument, type Command } from 'commander'
 import { hasPlace, heldSinks, places, rememberSinks, type HeldSinks } from '../../assemble/held-sinks.ts'
-import { createHolder, createLock, stateName } from '../../assemble/state.ts'
+import { createHolder, createLock } from '../../assemble/state.ts'
 import { createLoggedRuntime } from '../../assemble/logged-runtime.ts'
 import { openSink } from '../../assemble/shipping.ts'
 import { openWork } from '../../assemble/work.ts'
 import type { Config, SinkConfig } from '../../config/schema.ts'
 import { Failure } from '../../domain/failure.ts'
 import { counted, printable } from '../../domain/text/terminal-text.ts'
-import { knownSinks, renameSink } from './rename-sink.ts'
+import { renameSink } from './rename-sink.ts'
 import { backUpState } from './backup.ts'
-import { forget, type Forgotten } from './forget.ts'
+import { forget } from './forget.ts'
 import { sinkNameArgument, chooseSinks, unknownName, wholeNumber } from '../options.ts'
 import { exitCodes, type Registration } from '../command.ts'
 import { example } from '../../terminal/program-name.ts'
 import { UsageError } from '../../terminal/io.ts'
 import { wrapped } from '../../terminal/text.ts'
+import { storeOf, namesOf, storedIn } from './stored.ts'
 
 export function register({ command: state, io, exit, load }: Registration): void {
   state.addHelpText('after', example('state rename-sink archive main'))
@@ -52,24 +53,22 @@ export function register({ command: state, io, exit, load }: Registration): void
       io.stderr.write(wrapped(`sink ${name}: ${printable(why, 1_000)}\n`, io.stderr))
       exit(exitCodes.failed)
     })
-  state
-    .command('forget-sink')
-    .description('drop all that is stored of a sink that was removed from the configuration')
-    .argument('<name>', 'as it was in the configuration')
-    .option('--yes', 'do not ask for confirmation')
-    .addHelpText('after', example('state forget-sink siem'))
-    .action((name: string, options: { yes?: boolean }, command: Command) =>
-      forgetOne({ sink: name }, options, command),
-    )
-  state
-    .command('forget-zone')
-    .description('drop all that is stored of a zone that was removed from the configuration')
-    .argument('<zone>', 'its id', wholeNumber)
-    .option('--yes', 'do not ask for confirmation')
-    .addHelpText('after', example('state forget-zone 103'))
-    .action((zone: number, options: { yes?: boolean }, command: Command) =>
-      forgetOne({ zone }, options, command),
-    )
+  for (const [what, argument] of [
+    ['sink', new Argument('<name>', 'as it was in the configuration')],
+    ['zone', new Argument('<zone>', 'its id').argParser(wholeNumber)],
+  ] as const)
+    state
+      .command(`forget-${what}`)
+      .description(`drop all that is stored of a ${what} that was removed from the configuration`)
+      .addArgument(argument)
+      .option('--yes', 'do not ask for confirmation')
+      .addHelpText('after', example(`state forget-${what} ${what === 'sink' ? 'siem' : '103'}`))
+      .action(async (named: string | number, options: { yes?: boolean }, command: Command) => {
+        const of = typeof named === 'string' ? { sink: named } : { zone: named }
+        const done = await forget(load(command, 'state').config, of, options, io)
+        if (done === undefined) exit(exitCodes.failed)
+        else io.stdout.write(done)
+      })
   state
     .command('backup')
     .description('copy an embedded state to a new file, also while a run writes to it')
@@ -78,21 +77,13 @@ export function register({ command: state, io, exit, load }: Registration): void
     .action(async (file: string, _: unknown, command: Command) => {
       io.stdout.write(await backUpState(load(command, 'state').config, file))
     })
-
-  async function forgetOne(of: Forgotten, options: { yes?: boolean }, command: Command): Promise<void> {
-    const done = await forget(load(command, 'state').config, of, options, io)
-    if (done === undefined) exit(exitCodes.failed)
-    else io.stdout.write(done)
-  }
 }
 
 /** Moves the store's records of a sink to another name, while no `run` works on it. Throws Failure and UsageError. */
 async function renameInStore(config: Config, from: string, to: string, signal: AbortSignal): Promise<number> {
   const runtime = createLoggedRuntime(config, { logLevel: 'warn' })
   await using work = await openWork(config, { store: 'existing', runtime }, signal)
-  const { store, hasStore } = work
-  if (!hasStore)
-    throw new Failure('stop', 'store_refuses', `there is no store at ${stateName(config)}: nothing to rename`)
+  const store = storeOf(work, 'rename')
   await using parts = new AsyncDisposableStack()
   const lock = parts.adopt(createLock(config, store, runtime.clock), (each) => each.release())
   const other = await lock.acquire()
@@ -100,7 +91,7 @@ async function renameInStore(config: Config, from: string, to: string, signal: A
     const why = `another shieldlog runs on this state: ${other}`
     throw new Failure('wait', 'held', `${why}; stop it first, or it would continue under the old name`)
   }
-  const names = await knownSinks(store)
+  const names = namesOf((await storedIn(store)).all.map(({ sink }) => sink))
   if (!names.includes(from))
     throw unknownName({ option: 'sink', name: from, what: 'is not in the store', names })
   // The configuration may still name the sink by its old name, or already by the new one.

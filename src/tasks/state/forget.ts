@@ -1,11 +1,11 @@
 import { openWork } from '../../assemble/work.ts'
-import { stateName } from '../../assemble/state.ts'
 import type { Config } from '../../config/schema.ts'
 import { Failure } from '../../domain/failure.ts'
-import { counted } from '../../domain/text/terminal-text.ts'
+import { counted, sumOf } from '../../domain/text/terminal-text.ts'
 import { isConfirmed } from '../../terminal/ask.ts'
 import type { Io } from '../../terminal/io.ts'
 import { unknownName } from '../options.ts'
+import { storeOf, storedIn, namesOf } from './stored.ts'
 
 /** A sink by its name, or a zone by its id. */
 export type Forgotten = { readonly sink: string } | { readonly zone: number }
@@ -22,9 +22,7 @@ export async function forget(
 ): Promise<string | undefined> {
   const [what, name] = 'sink' in of ? ['sink', of.sink] : ['zone', String(of.zone)]
   await using work = await openWork(config, { store: 'existing', zones: 'stored' }, io.signal)
-  const { store, hasStore } = work
-  if (!hasStore)
-    throw new Failure('stop', 'store_refuses', `there is no store at ${stateName(config)}: nothing to forget`)
+  const store = storeOf(work, 'forget')
   const { sinks, zones } = work.config
   if ('sink' in of ? sinks.some((each) => each.name === of.sink) : zones.some(({ id }) => id === of.zone))
     throw new Failure(
@@ -34,23 +32,15 @@ export async function forget(
     )
   const isOf = (each: { readonly zone: number; readonly sink: string }) =>
     'sink' in of ? each.sink === of.sink : each.zone === of.zone
-  const [checkpoints, routes, gaps, deadLetters] = await Promise.all([
-    store.catalogue.checkpoints(),
-    store.catalogue.routes(),
-    store.catalogue.gaps(),
-    store.deadLetters.counts(),
-  ])
-  const streams = checkpoints.map(({ stream }) => stream)
-  const all = [...streams, ...routes, ...gaps, ...deadLetters]
+  const { streams, gaps, deadLetters, all } = await storedIn(store)
   if (!all.some(isOf)) {
-    const names = all.map((each) => ('sink' in of ? each.sink : String(each.zone)))
-    throw unknownName({ option: what, name, what: 'is not in the store', names: [...new Set(names)].sort() })
+    const names = namesOf(all.map(({ sink, zone }) => ('sink' in of ? sink : zone)))
+    throw unknownName({ option: what, name, what: 'is not in the store', names })
   }
-  const waiting = deadLetters.filter(isOf).reduce((sum, { count }) => sum + count, 0)
   const counts = [
     counted(streams.filter(isOf).length, 'stream'),
     counted(gaps.filter(isOf).length, 'gap'),
-    counted(waiting, 'dead letter'),
+    counted(sumOf(deadLetters.filter(isOf), 'count'), 'dead letter'),
   ].join(', ')
   const would = `forget ${what} ${name}: ${counts}`
   const question = `${would}? What it has received stays there; if you configure it again, shieldlog ships all readable days to it.`

@@ -6,17 +6,6 @@ import { openSink } from '../../pump/open-sink.ts'
 import type { PumpDeps, Session } from '../../pump/session.ts'
 import { holdStream } from '../../days/hold-stream.ts'
 
-/** Names of sinks that the store has data of. */
-export async function knownSinks(store: Store): Promise<string[]> {
-  const [routes, checkpoints, deadLetters] = await Promise.all([
-    store.catalogue.routes(),
-    store.catalogue.checkpoints(),
-    store.deadLetters.counts(),
-  ])
-  const streams = checkpoints.map(({ stream }) => stream)
-  return [...new Set([...routes, ...streams, ...deadLetters].map(({ sink }) => sink))].sort()
-}
-
 /**
  * Moves a sink's checkpoints, gaps and dead letters to another name. `sink` is a file sink under its old name: first it
  * goes back to its committed lengths, since under the new name no pump would know lines of a killed process as the sink's

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { openWork } from '../../assemble/work.ts'
 import { listZones, type AccountZones } from '../../discovery/list-zones.ts'
 import type { Config } from '../../config/schema.ts'
 import { messageOf } from '../../domain/failure.ts'
@@ -8,13 +7,13 @@ import { exitCodes, type Registration } from '../command.ts'
 import { example } from '../../terminal/program-name.ts'
 import { jsonResult, paintFor, table, type Column } from '../../terminal/text.ts'
 
-export function register({ command, io, exit, load }: Registration): void {
+export function register({ command, io, exit, open }: Registration): void {
   command
     .option('--json', 'as JSON')
     .addHelpText('after', example('zones'))
     .action(async ({ json }: { json?: boolean }, command: Command) => {
-      const { config } = load(command, 'key')
-      await using work = await openWork(config, {}, io.signal)
+      await using work = await open(command, 'key', {})
+      const { config } = work
       const listed = await listZones(work.reading.clientOf)(config.accounts, io.signal)
       const rows = describeZones(config, listed)
       const isNamed = rows.some(({ name }) => name !== undefined)
