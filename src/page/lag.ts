@@ -67,8 +67,8 @@ const [width, height] = [120, 24]
 
 /** A small line of the last hour, at least so high; a minute without a value is a hole in it. */
 function sparkline(values: readonly (number | null)[], { least, label, text }: typeof lagLine): Html {
-  const known = values.filter((value) => value !== null)
-  const most = Math.max(least, ...known)
+  const measured = values.filter((value) => value !== null)
+  const most = Math.max(least, ...measured)
   const step = width / Math.max(1, values.length - 1)
   let path = ''
   values.forEach((value, index) => {
@@ -78,8 +78,8 @@ function sparkline(values: readonly (number | null)[], { least, label, text }: t
     // A single value is a dot.
     path += `${isDown ? 'L' : 'M'}${(index * step).toFixed(1)} ${y.toFixed(1)}${isDown ? '' : 'h.1'}`
   })
-  const range = `${label}: ${text(Math.min(...known))} to ${text(Math.max(...known))}`
+  const range = `${label}: ${text(Math.min(...measured))} to ${text(Math.max(...measured))}`
   return html`<svg class="spark" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${
-    known.length === 0 ? 'nothing measured yet' : range
+    measured.length === 0 ? 'nothing measured yet' : range
   }"><path class="ground" d="M0 ${height - 1}H${width}"/><path class="line" d="${path}"/></svg>`
 }

@@ -74,7 +74,7 @@ export class Planner {
   readonly #aheadSinceMs = new Map<string, number>()
   #remembered: { readonly zones: readonly Zone[]; readonly others: string; readonly atMs: number } | undefined
   /** Of which the first days hardly change: they are read again only for what others have stored. */
-  #known: { readonly routes: readonly Route[]; readonly atMs: number } | undefined
+  #routesRead: { readonly routes: readonly Route[]; readonly atMs: number } | undefined
 
   constructor(deps: PlannerDeps) {
     this.#deps = deps
@@ -148,9 +148,9 @@ export class Planner {
   async #knownRoutes(): Promise<readonly Route[]> {
     const { clock, store } = this.#deps
     const atMs = clock.monotonic()
-    if (this.#known === undefined || atMs - this.#known.atMs >= rememberEveryMs)
-      this.#known = { routes: await store.catalogue.routes(), atMs }
-    return this.#known.routes
+    if (this.#routesRead === undefined || atMs - this.#routesRead.atMs >= rememberEveryMs)
+      this.#routesRead = { routes: await store.catalogue.routes(), atMs }
+    return this.#routesRead.routes
   }
 
   /**
@@ -186,7 +186,7 @@ export class Planner {
     await this.#recordMissedDays(next, byKey, policy)
     await store.catalogue.rememberRoutes(next)
     this.#remembered = { zones, others, atMs: clock.monotonic() }
-    this.#known = undefined
+    this.#routesRead = undefined
   }
 
   /**

@@ -78,9 +78,9 @@ export class Daemon {
     })
     await this.#listen()
     this.#warnOf(this.#warnings)
-    const known = knownOf(this.#zones.fill(this.#config))
+    const named = knownOf(this.#zones.fill(this.#config))
     const state = stateName(this.#config)
-    telemetry.emit({ name: 'Started', version, zones: known.zones.length, sinks: known.sinks, state })
+    telemetry.emit({ name: 'Started', version, zones: named.zones.length, sinks: named.sinks, state })
   }
 
   /** Starts shipping. */

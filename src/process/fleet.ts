@@ -94,9 +94,9 @@ export function createHeartbeat(
   return async (accounts: readonly string[]): Promise<void> => {
     const { nowMs, living } = await store.processes.living()
     const storeAheadMs = nowMs - clock.steady()
-    const known = accounts.filter((name) => apiClock.isConfirmed(name))
+    const sure = accounts.filter((name) => apiClock.isConfirmed(name))
     const aheadMs = Object.fromEntries(
-      known.map((name) => [name, Math.round(apiClock.now(name) - clock.steady() - storeAheadMs)]),
+      sure.map((name) => [name, Math.round(apiClock.now(name) - clock.steady() - storeAheadMs)]),
     )
     await store.ledger.heartbeat(holder, { role, host: hostname(), pid: process.pid, startedAtMs, aheadMs })
     // A process that sends requests to the API knows its time better.

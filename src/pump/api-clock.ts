@@ -39,12 +39,12 @@ export function createApiClock(clock: Pick<Clock, 'now' | 'steady'>) {
 
   /** Forgets an offset that is too old. */
   function knownOf(account: string): Known {
-    const known = accounts.get(account) ?? {}
-    accounts.set(account, known)
-    const { confirmedMs, doubt, heardAtMs = 0 } = known
+    const held = accounts.get(account) ?? {}
+    accounts.set(account, held)
+    const { confirmedMs, doubt, heardAtMs = 0 } = held
     const isFar = !isNear(0, confirmedMs ?? doubt?.offsetMs ?? 0)
-    if (isFar && clock.steady() - heardAtMs >= forgottenAfterMs) known.confirmedMs = known.doubt = undefined
-    return known
+    if (isFar && clock.steady() - heardAtMs >= forgottenAfterMs) held.confirmedMs = held.doubt = undefined
+    return held
   }
 
   const wallOffset = () => clock.now() - clock.steady()
@@ -56,15 +56,15 @@ export function createApiClock(clock: Pick<Clock, 'now' | 'steady'>) {
   const now = (account: string) => clock.steady() + offsetOf(account)
 
   function learn(account: string, offsetMs: number, connection: object | undefined): void {
-    const known = knownOf(account)
-    const { doubt } = known
-    known.heardAtMs = clock.steady()
+    const held = knownOf(account)
+    const { doubt } = held
+    held.heardAtMs = clock.steady()
     const isRepeated = doubt !== undefined && isNear(doubt.offsetMs, offsetMs)
     const isOther = connection !== undefined && connection !== doubt?.connection
-    if (isNear(known.confirmedMs ?? 0, offsetMs) || (isRepeated && isOther)) {
-      known.doubt = undefined
-      known.confirmedMs = Math.abs(offsetMs) < ignoredOffsetMs ? 0 : offsetMs
-    } else if (!isRepeated) known.doubt = { offsetMs, connection }
+    if (isNear(held.confirmedMs ?? 0, offsetMs) || (isRepeated && isOther)) {
+      held.doubt = undefined
+      held.confirmedMs = Math.abs(offsetMs) < ignoredOffsetMs ? 0 : offsetMs
+    } else if (!isRepeated) held.doubt = { offsetMs, connection }
   }
 
   return {
@@ -91,12 +91,12 @@ export function createApiClock(clock: Pick<Clock, 'now' | 'steady'>) {
      */
     learnFrom(account: string, day: Day, { code, details: { serverDate, connection } }: Failure): void {
       if (serverDate !== undefined) return learn(account, serverDate - clock.steady(), connection)
-      const known = knownOf(account)
-      const { confirmedMs, doubt, byWall = false, assumedMs = 0 } = known
+      const held = knownOf(account)
+      const { confirmedMs, doubt, byWall = false, assumedMs = 0 } = held
       if (code !== 'window_closed' || confirmedMs !== undefined || doubt !== undefined) return
       if (!isToday(day, offsetOf(account))) return
-      known.byWall = !byWall || isToday(day, assumedMs)
-      known.hasListedToday = false
+      held.byWall = !byWall || isToday(day, assumedMs)
+      held.hasListedToday = false
     },
     /**
      * An answer without a `Date` listed this day. The second one that lists today by this host's clock confirms that clock,
@@ -104,13 +104,13 @@ export function createApiClock(clock: Pick<Clock, 'now' | 'steady'>) {
      * that passed unread would be no gaps.
      */
     listed(account: string, day: Day): void {
-      const known = knownOf(account)
-      known.heardAtMs = clock.steady()
-      if (known.confirmedMs !== undefined || known.doubt !== undefined) return
-      const offsetMs = known.byWall === true ? wallOffset() : 0
+      const held = knownOf(account)
+      held.heardAtMs = clock.steady()
+      if (held.confirmedMs !== undefined || held.doubt !== undefined) return
+      const offsetMs = held.byWall === true ? wallOffset() : 0
       if (!isToday(day, offsetMs)) return
-      if (known.hasListedToday === true) known.confirmedMs = offsetMs
-      known.hasListedToday = true
+      if (held.hasListedToday === true) held.confirmedMs = offsetMs
+      held.hasListedToday = true
     },
     /**
      * Sets a lower bound of the time: the store holds something that happened at this instant. Counts until the API's
@@ -118,8 +118,8 @@ export function createApiClock(clock: Pick<Clock, 'now' | 'steady'>) {
      * polls are long due.
      */
     notBefore(account: string, instantMs: number): void {
-      const known = knownOf(account)
-      known.assumedMs = Math.max(known.assumedMs ?? 0, instantMs - clock.steady())
+      const held = knownOf(account)
+      held.assumedMs = Math.max(held.assumedMs ?? 0, instantMs - clock.steady())
     },
     /**
      * What cannot be taken back is decided by this time: it has passed by the API's clock and by this host's wall clock,
@@ -135,6 +135,6 @@ export function createApiClock(clock: Pick<Clock, 'now' | 'steady'>) {
   }
 }
 
-function isNear(known: number, offsetMs: number): boolean {
-  return Math.abs(known - offsetMs) <= jumpMs
+function isNear(before: number, offsetMs: number): boolean {
+  return Math.abs(before - offsetMs) <= jumpMs
 }

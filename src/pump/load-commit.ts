@@ -42,8 +42,8 @@ export async function commitLoad(
   const whole = settle(load, outcome)
   const certain = outcome.refusals.length === 0 ? whole : settle(load, { ...outcome, refusals: [] })
   const { settled, failure } = await commitDelivery(session, delivered.delivery, whole, certain)
-  if (failure !== undefined && settled.known.length === 0) throw failure
-  const left = leftOf(pages.slice(settled.done), settled.known)
+  if (failure !== undefined && settled.decided.length === 0) throw failure
+  const left = leftOf(pages.slice(settled.done), settled.decided)
   seen.add(
     settled.sightings,
     left.flatMap(({ unseen }) => unseen),
@@ -84,17 +84,17 @@ function settle(
     skipped: skipped.length,
     lost,
   }
-  const known = [...events, ...filtered]
+  const decided = [...events, ...filtered]
   const sightings =
     adoption === undefined
-      ? known
+      ? decided
       : [...adoption.unseen, ...filtered.filter((event) => !adoption.holds(event))]
   const after = pages[done - 1]?.after ?? before
   const open = pages[done]?.scan
   const read = open === undefined ? after : afterPart(after, open, part, policy)
   const replayed = adoption?.deadLetters ?? []
   // An object that an earlier try has written may hold events of pages that this load has not read.
-  const listed = read.listed + (isArchive ? 0 : asListed(sightings) - asListed(known))
+  const listed = read.listed + (isArchive ? 0 : asListed(sightings) - asListed(decided))
   const shipped = withDelivery({ ...read, listed }, delivery, counts)
   const found = unexpectedIn(deps.source, [...pages.slice(0, done).map(({ unseen }) => unseen), part])
   const drift = driftAfter(before.drift, found, { nowMs, newestMs: shipped.newestMs })
@@ -108,7 +108,7 @@ function settle(
     // What else the API has removed with the events that it lists no more is not known.
     gaps: gone !== undefined ? [gone] : done < pages.length ? [] : closedBy(next, openGaps, session),
   }
-  return { outcome, done, counts, known, sightings, found, next, extras }
+  return { outcome, done, counts, decided, sightings, found, next, extras }
 }
 
 function tell(
@@ -155,17 +155,17 @@ function unexpectedIn(source: Source, pages: readonly (readonly Event[])[]): Une
 /** How many pages are done, and the events of the others that are settled nevertheless. */
 function settledPages(pages: readonly LoadPage[], wanted: readonly Event[], settled: readonly Event[]) {
   if (settled.length === wanted.length) return { done: pages.length, part: [] }
-  const known = new Set(settled)
-  const open = pages.findIndex((page) => page.wanted.some((event) => !known.has(event)))
+  const decided = new Set(settled)
+  const open = pages.findIndex((page) => page.wanted.some((event) => !decided.has(event)))
   const others = pages.slice(open).flatMap((page) => page.wanted)
-  return { done: open, part: others.filter((event) => known.has(event)) }
+  return { done: open, part: others.filter((event) => decided.has(event)) }
 }
 
 function leftOf(pages: readonly LoadPage[], settled: readonly Event[]): LoadPage[] {
   if (pages.length === 0) return []
-  const known = new Set(settled)
+  const decided = new Set(settled)
   return pages.map((page) => {
-    const unseen = page.unseen.filter((event) => !known.has(event))
+    const unseen = page.unseen.filter((event) => !decided.has(event))
     const gone = page.unseen.length - unseen.length
     if (gone === 0) return page
     const fresh = asListed(unseen)
@@ -177,7 +177,7 @@ function leftOf(pages: readonly LoadPage[], settled: readonly Event[]): LoadPage
       met: page.facts.met + page.facts.fresh - fresh,
       unseenTimesMs: timesOf(unseen),
     }
-    const wanted = page.wanted.filter((event) => !known.has(event))
+    const wanted = page.wanted.filter((event) => !decided.has(event))
     // Its share of the bytes, so that a kept page does not fill the next load alone.
     return { ...page, facts, unseen, wanted, bytes: (page.bytes * unseen.length) / page.unseen.length }
   })

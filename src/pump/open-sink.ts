@@ -65,11 +65,11 @@ async function hasSinkTaken({ checkpoint, deps, job }: Session): Promise<boolean
 
 function reconciliation(session: Session): Reconciliation {
   const { checkpoint, confirm, job, now, policy, storeId } = session
-  const known = { ...committedLengths(storeId, checkpoint()), confirm }
+  const state = { ...committedLengths(storeId, checkpoint()), confirm }
   // A stream that has ended is not scanned again, so events of lines that are cut do not come back.
   const isRead =
     checkpoint().ended === undefined && isReadable(job.stream.day, now() + hardlyReadableMs, policy)
-  return isRead ? known : { ...known, unreadable: { lost: (copy) => recordCut(session, copy) } }
+  return isRead ? state : { ...state, unreadable: { lost: (copy) => recordCut(session, copy) } }
 }
 
 /**

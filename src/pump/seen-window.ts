@@ -78,15 +78,15 @@ export class SeenWindow implements Disposable {
     let [met, later, apart] = [0, 0, 0]
     const unseen = events.filter((event) => {
       const { timeMs, hasOwnId = false } = event
-      const known = sets.get(minuteOf(timeMs))!
+      const ofMinute = sets.get(minuteOf(timeMs))!
       const identity = listedFingerprint(event)
-      const isMet = known[0].has(identity)
+      const isMet = ofMinute[0].has(identity)
       const isCounted = listed.add(identity) && (timeMs === undefined || timeMs >= sinceMs)
       if (isMet && isCounted) met++
       if (!isMet && isCounted && hasOwnId) apart++
       if (isMet && !hasOwnId) return false
       const isUnseen =
-        !isHeldIn(known, event) && (inPage ??= new FingerprintSet(events.length)).add(event.fingerprint)
+        !isHeldIn(ofMinute, event) && (inPage ??= new FingerprintSet(events.length)).add(event.fingerprint)
       if (!isMet && isCounted && (held.has(identity) || (isUnseen && !hasOwnId))) later++
       return isUnseen
     })
@@ -114,10 +114,10 @@ export class SeenWindow implements Disposable {
   async unseenIn(packed: ReadonlyMap<number, Uint8Array>): Promise<Sighting[]> {
     await this.#load(new Set(packed.keys()))
     return [...packed].flatMap(([minute, bytes]) => {
-      const known = this.#minutes.get(minute)!
+      const ofMinute = this.#minutes.get(minute)!
       const time = minute === untimedMinute ? {} : { timeMs: minute * minuteMs }
       return unpackFingerprints(bytes)
-        .filter((fingerprint) => !known.has(fingerprint))
+        .filter((fingerprint) => !ofMinute.has(fingerprint))
         .map((fingerprint) => ({ fingerprint, ...time }))
     })
   }

@@ -56,9 +56,9 @@ export async function takeStream(job: TakeJob, deps: PumpDeps) {
   const { apiClock, store, tracer } = deps
   const { ledger } = store
   const { stream, zone } = job
-  const { fence, storeId, checkpoint: known } = await ledger.take(stream, deps.holder)
+  const { fence, storeId, checkpoint: stored } = await ledger.take(stream, deps.holder)
   const now = () => apiClock.now(zone.account)
-  let held = known ?? newCheckpoint(stream, now(), job.ordering)
+  let held = stored ?? newCheckpoint(stream, now(), job.ordering)
 
   /** Throws `fence_lost` when refused, and the Failures of a store. */
   async function commit(next: Checkpoint, extras: CommitExtras = {}): Promise<void> {

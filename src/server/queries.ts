@@ -70,10 +70,10 @@ export async function readView(name: string, views: PageViews, all: URLSearchPar
     'dead-letters': () => views.deadLetters(read.day('sink')),
     tail: () => views.tail({ zone: read.zone(), after: read.wholeNumber('after') ?? 0 }),
   }
-  const known = Object.keys(readers) as (keyof typeof readers)[]
-  const chosen = known.find((each) => each === name)
+  const names = Object.keys(readers) as (keyof typeof readers)[]
+  const chosen = names.find((each) => each === name)
   if (chosen !== undefined) return readers[chosen]()
-  throw read.refuse('view', name, `does not exist; use ${known.join(', ')}, or none for everything`)
+  throw read.refuse('view', name, `does not exist; use ${names.join(', ')}, or none for everything`)
 }
 
 /** Reads what a link of the page chooses. Throws QueryError. */

@@ -64,8 +64,8 @@ function testsOf(lists: Lists): Wants[] {
 }
 
 function words(listed: readonly string[]): ReturnType<Matcher> {
-  const known = new Set(listed.map(keyOf))
-  return (value) => known.has(keyOf(value))
+  const keys = new Set(listed.map(keyOf))
+  return (value) => keys.has(keyOf(value))
 }
 
 /** In any case. */

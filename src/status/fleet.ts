@@ -65,7 +65,7 @@ export type Choose = (route: Pick<Route, 'zone' | 'sink'>) => boolean
 /** What the store says of a fleet, or of the chosen part of it: the same from any machine with the same configuration. */
 export async function readFleet(deps: StatusDeps, isChosen: Choose = () => true) {
   const { store, clock } = deps
-  const [whole, known, workers, backfills] = await Promise.all([
+  const [whole, stored, workers, backfills] = await Promise.all([
     observe(deps),
     store.catalogue.routes(),
     deps.workers(),
@@ -80,7 +80,7 @@ export async function readFleet(deps: StatusDeps, isChosen: Choose = () => true)
   const status = {
     at: observed.at,
     deadLetters: bySink(observed.deadLetters),
-    unconfigured: await unconfiguredRoutes(observed, known.filter(isChosen), deps),
+    unconfigured: await unconfiguredRoutes(observed, stored.filter(isChosen), deps),
     workers,
     backfills,
   }
@@ -100,12 +100,12 @@ export type Status = Omit<ReturnType<typeof statusOf>, 'routes'> & { readonly ro
 /** Routes that the store knows, or has gaps of, and the configuration does not name. */
 async function unconfiguredRoutes(
   { gaps, settings: { zones, sinks, policy } }: Observation,
-  known: readonly Pick<Route, 'zone' | 'sink'>[],
+  stored: readonly Pick<Route, 'zone' | 'sink'>[],
   { store, clock, isRetired }: StatusDeps,
 ): Promise<LeftRoute[]> {
   const configured = new Set(zones.map(({ id }) => id))
   const strange = new Map(
-    [...known, ...gaps]
+    [...stored, ...gaps]
       .filter(({ zone, sink }) => !configured.has(zone) || !sinks.includes(sink))
       .map(({ zone, sink }) => [routeKey(zone, sink), { zone, sink }]),
   )

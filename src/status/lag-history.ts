@@ -57,11 +57,11 @@ export function createLagHistory(slotMs = 60_000) {
       const { lags = emptyRing(), delivered = emptyRing() } = kept.get(routeKey(zone, sink)) ?? {}
       const last = slotOf(nowMs)
       const each = Array.from({ length: slots }, (_, index) => last - slots + 1 + index)
-      const known = (value: number) => (Number.isNaN(value) ? null : value)
+      const orNull = (value: number) => (Number.isNaN(value) ? null : value)
       return {
         /** The longest of the slot. */
-        lagSeconds: each.map((slot) => known(has(slot) ? Math.round(lags[slot % places]!) : NaN)),
-        eventsPerSecond: each.map((slot) => known(rateOf(delivered, slot))),
+        lagSeconds: each.map((slot) => orNull(has(slot) ? Math.round(lags[slot % places]!) : NaN)),
+        eventsPerSecond: each.map((slot) => orNull(rateOf(delivered, slot))),
       }
     },
   }

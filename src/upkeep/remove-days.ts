@@ -27,15 +27,15 @@ export function createDayRemoval(deps: RemovalDeps): (signal: AbortSignal) => Pr
   let dueAtMs = -Infinity
 
   async function ownerOf(sink: string): Promise<PartsOwner> {
-    const known = (await store.catalogue.sinks()).find(({ name }) => name === sink)
-    return { store: store.id, names: [sink, ...(known?.formerly ?? [])] }
+    const own = (await store.catalogue.sinks()).find(({ name }) => name === sink)
+    return { store: store.id, names: [sink, ...(own?.formerly ?? [])] }
   }
 
   /** What is known of the stored days. One that has to stay has no time. */
   async function judge(stored: readonly StoredDay[], sink: string): Promise<(Candidate & Stream)[]> {
     const requests = requestsOf(await store.backfills.list())
     const checkpoints = await store.catalogue.checkpoints()
-    const known = new Map(checkpoints.map((each) => [streamKey(each.stream), each]))
+    const byStream = new Map(checkpoints.map((each) => [streamKey(each.stream), each]))
     // Another sink is being shipped from these files.
     const archived: Stream[] = []
     for (const { archiveSinceMs, stream } of checkpoints)
@@ -44,7 +44,7 @@ export function createDayRemoval(deps: RemovalDeps): (signal: AbortSignal) => Pr
     const times = sureTimes(apiClock, zones)
     return stored.map((each) => {
       const stream = { ...each, sink }
-      const checkpoint = known.get(streamKey(stream))
+      const checkpoint = byStream.get(streamKey(stream))
       const nowMs = times.of(each.zone)
       const isKept =
         nowMs === undefined ||

@@ -47,8 +47,8 @@ export function createSecrets(settings: HttpSettings) {
 
     /** Masks every secret in a text of the destination, and makes it one line of at most 4 KiB of UTF-8. */
     mask(text: string): string {
-      const known = secrets.filter(({ isResolved }) => isResolved).map((secret) => secret.reveal())
-      return masked(text, [...known, ...made, ...inUrl])
+      const revealed = secrets.filter(({ isResolved }) => isResolved).map((secret) => secret.reveal())
+      return masked(text, [...revealed, ...made, ...inUrl])
     },
   }
 }

@@ -99,8 +99,8 @@ export async function connect(settings: Settings, what: string, clock: Clock, si
   return {
     /** What the topic does with records; undefined where that is not known. Throws Failure. */
     async rulesOf(topic: string, signal: AbortSignal): Promise<TopicRules | undefined> {
-      const known = rules.get(topic)
-      if (known !== undefined && clock.monotonic() < known.untilMs) return known.rules
+      const held = rules.get(topic)
+      if (held !== undefined && clock.monotonic() < held.untilMs) return held.rules
       await rest(signal)
       const read = await ask(() => askRules(kafka, connections, topic), signal)
       rules.set(topic, { rules: read, untilMs: clock.monotonic() + rulesForMs })

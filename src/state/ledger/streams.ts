@@ -79,10 +79,10 @@ export function createHolders(root: Root, own: OwnStreams): OfHolders {
   const unreleased = new Map<string, { readonly stream: Stream; readonly fence: number }>()
 
   async function release(stream: Stream, fence: number): Promise<void> {
-    const known = ownOf(own, stream, root)?.head
+    const held = ownOf(own, stream, root)?.head
     own.delete(streamKey(stream))
     unreleased.set(streamKey(stream), { stream, fence })
-    let head = known?.fence === fence ? known : undefined
+    let head = held?.fence === fence ? held : undefined
     await root.untilDecided(async () => {
       const before = head ?? (await root.under(stream, (key) => readHead(root, key)))
       if (before?.fence !== fence) return undefined

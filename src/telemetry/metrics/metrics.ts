@@ -88,9 +88,9 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
   }
 
   /** Before the first scrape and at each reload: counters of new names begin at 0, series of old names go. */
-  function prepare(known: Known): void {
-    names = namesOf(known)
-    zones = new Map(known.zones.map((zone) => [zone.id, zone]))
+  function prepare(named: Known): void {
+    names = namesOf(named)
+    zones = new Map(named.zones.map((zone) => [zone.id, zone]))
     const combinations = combinationsOf(names)
     for (const { name, labels, buckets } of metricDefinitions) {
       if (!Object.hasOwn(countedMetrics, name)) continue
@@ -101,7 +101,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
       counted.set(metric, { labelNames: Object.keys(labels), buckets, series, text: undefined })
     }
     for (const [metric, rows] of measured) measure(metric, {}, rows)
-    const infos = known.zones.map(({ id, name, account }) => ({ zone: String(id), name, account }))
+    const infos = named.zones.map(({ id, name, account }) => ({ zone: String(id), name, account }))
     const rows = infos.map((labels) => ({ labels, value: 1 }))
     measure('zone_info', {}, rows)
   }
@@ -305,8 +305,8 @@ function presentSeries(
 }
 
 /** The sum of the counts by labels; 0 for known labels without a count. */
-function sums(known: readonly string[], counts: readonly Series[]): ReadonlyMap<string, number> {
-  const all = new Map(known.map((labels) => [labels, 0]))
+function sums(labelled: readonly string[], counts: readonly Series[]): ReadonlyMap<string, number> {
+  const all = new Map(labelled.map((labels) => [labels, 0]))
   for (const [labels, count] of counts) all.set(labels, (all.get(labels) ?? 0) + count)
   return all
 }

@@ -100,10 +100,8 @@ export function below(url: string, path: string): string {
   if (parsed === null) return url
   const base = parsed.pathname.replace(/\/+$/, '')
   const segments = path.split('/')
-  const known = segments.findLastIndex(
-    (_, at) => at > 1 && base.endsWith(segments.slice(0, at + 1).join('/')),
-  )
-  parsed.pathname = `${base}/${segments.slice(Math.max(known, 0) + 1).join('/')}`.replace(/\/$/, '')
+  const last = segments.findLastIndex((_, at) => at > 1 && base.endsWith(segments.slice(0, at + 1).join('/')))
+  parsed.pathname = `${base}/${segments.slice(Math.max(last, 0) + 1).join('/')}`.replace(/\/$/, '')
   return parsed.href
 }
 
