@@ -1,36 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { idsOf, pathOf, startAsking, today } from './asking.ts'
-import type { SimulatorOptions } from '../../src/simulator/simulator.ts'
 
 const noon = Date.parse(`${today}T12:00:00.000Z`)
 const orders = ['oldest-first', 'newest-first', 'unordered'] as const
-const kinds = ['position', 'snapshot', 'anchor'] as const
-
-test('a quiet listing gives every entry once, whatever the order, the tokens and the forms', async () => {
-  const { simulator, scan } = await startAsking({ pageSize: 7, days: 20 })
-  simulator.append(101, today, 9, { timestampMs: (index) => noon - index * 3_000_000 })
-  const expected = simulator.entries(101, today).map((entry) => entry.logId)
-  expect(new Set(expected).size).toBe(29)
-  const options = fc.record({
-    order: fc.constantFrom(...orders),
-    tokens: fc.constantFrom(...kinds),
-    lastToken: fc.constantFrom('empty', 'null', 'repeated', 'real'),
-    pageSize: fc.integer({ min: 1, max: 31 }),
-    firstPage: fc.constantFrom('omit', 'empty', 'any', 'start', 'a/b ?'),
-  })
-  await fc.assert(
-    fc.asyncProperty(options, async (chosen) => {
-      simulator.set(chosen satisfies SimulatorOptions)
-      const literal = chosen.firstPage === 'omit' || chosen.firstPage === 'any' ? null : chosen.firstPage
-      const pages = await scan(literal === 'empty' ? '' : literal)
-      expect(idsOf(pages).toSorted()).toEqual(expected.toSorted())
-      expect(pages).toHaveLength(Math.ceil(29 / chosen.pageSize))
-      for (const page of pages.slice(0, -1)) expect(page.logs).toHaveLength(chosen.pageSize)
-    }),
-    { numRuns: 60 },
-  )
-})
 
 test('a snapshot never has entries that arrived after its first page, also if its tokens are reused', async () => {
   for (const order of orders) {
