@@ -1,15 +1,13 @@
 import type { Event } from '../domain/event/event.ts'
-import type { Zone } from '../domain/stream.ts'
+import type { Zone, ZoneDay } from '../domain/stream.ts'
 import type { Day } from '../domain/day.ts'
 import type { Redactor } from '../shield/redaction/redact.ts'
 import type { ArchivedPiece } from '../days/archived-events.ts'
-import { type FormatName, servedBy, formats } from '../formats/registry.ts'
+import { type FormatName, servedBy, formats, tableFor } from '../formats/registry.ts'
 import { eventOfLine } from '../shield/entries/to-event.ts'
 import { committedLengths } from '../domain/checkpoint.ts'
 import type { SinkConfig } from '../config/schema.ts'
-import type { Stream } from '../domain/stream.ts'
 import type { Pieces, SinkFiles } from '../ports/delivery.ts'
-import { tableFor } from '../formats/registry.ts'
 import { readArchive, readCommitted } from '../sinks/file/parts.ts'
 import { compareParts } from '../sinks/file/reconcile.ts'
 import { compareObjects, isCommitted, readObjects, type ObjectInStore } from '../sinks/objects/read.ts'
@@ -27,7 +25,7 @@ export function hasParts(sink: SinkConfig): sink is PartsConfig {
 /** What a file sink has in its folder, or one of objects in its store, without what its lines mean. */
 export interface Parts extends AsyncDisposable, Omit<SinkFiles, 'identify'> {
   /** All of a zone's day, whoever wrote it. */
-  all(place: Pick<Stream, 'zone' | 'day'>): Pieces
+  all(place: ZoneDay): Pieces
 }
 
 export function openParts(sink: PartsConfig, runtime: Runtime, signal: AbortSignal): Parts {

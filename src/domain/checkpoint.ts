@@ -89,6 +89,9 @@ export function counted(counters: Counters, more: Partial<Counters>): Counters {
   return sums
 }
 
+/** What a sink's files or objects held when it was stored. */
+export type CommittedFiles = Pick<Checkpoint, 'committed' | 'objects'>
+
 /**
  * The durable progress of one stream. One value, written whole in one atomic step with the fingerprints, committed
  * lengths and dead letters of the page that it follows. All instants are ms since the epoch by the API's clock (the

@@ -4,7 +4,7 @@ import type { PlanInput, PlannedRoute } from './plan/plan.ts'
 import type { RouteStanding } from './plan/route-state.ts'
 import type { StreamState } from './plan/stream-state.ts'
 import type { Policy } from './policy.ts'
-import type { Gap, Priority, Stream } from './stream.ts'
+import type { Gap, Priority, ZoneAndSink } from './stream.ts'
 import type { ErrorStatus } from './problem.ts'
 
 /** `waiting`: due, no pump yet. `active`: a pump works on it. `delayed`: backs off; no stream fails permanently. */
@@ -48,7 +48,7 @@ export interface ObservedRoute {
 }
 
 /** What is said of a route without its days. */
-export interface RouteSummary extends Pick<Stream, 'zone' | 'sink'> {
+export interface RouteSummary extends ZoneAndSink {
   readonly name: string
   readonly account: string
   readonly state: RouteStanding

@@ -1,6 +1,6 @@
 import { dayMs, endOf } from './day.ts'
-import type { Stream } from './stream.ts'
 import { countText, sumOf } from './text/terminal-text.ts'
+import type { ZoneDay } from './stream.ts'
 
 /** How long a sink keeps days; null: no limit. */
 export interface RetentionLimits {
@@ -11,7 +11,7 @@ export interface RetentionLimits {
 }
 
 /** A zone's day in the folder of a sink. */
-export interface StoredDay extends Pick<Stream, 'zone' | 'day'> {
+export interface StoredDay extends ZoneDay {
   /** 0 where sizes do not matter. */
   readonly bytes: number
 }

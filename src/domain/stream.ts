@@ -15,6 +15,12 @@ export interface Stream {
   readonly sink: string
 }
 
+/** A zone's day, whatever the sink. */
+export type ZoneDay = Pick<Stream, 'zone' | 'day'>
+
+/** What makes a route: a zone and a sink. */
+export type ZoneAndSink = Pick<Stream, 'zone' | 'sink'>
+
 /** Text form that is unique for each stream and sorts by zone, then day. */
 export function streamKey({ zone, day, sink }: Stream): string {
   return `${zone}/${day}/${sink}`
@@ -29,7 +35,7 @@ export function onlyStream({ zone, day, sink }: Stream): Stream {
 export type Priority = 'live' | 'backfill'
 
 /** A zone and sink that the store knows, with the first day that is planned for it; kept for good. */
-export interface Route extends Pick<Stream, 'zone' | 'sink'> {
+export interface Route extends ZoneAndSink {
   readonly firstDay: Day
   /** Last instant at which the route was part of a running configuration. */
   readonly plannedAtMs: number

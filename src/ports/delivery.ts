@@ -1,9 +1,9 @@
 import type { PartLines, PartEnd, PartReport } from '../domain/audit-report.ts'
-import type { Checkpoint } from '../domain/checkpoint.ts'
+import type { Checkpoint, CommittedFiles } from '../domain/checkpoint.ts'
 import type { Day } from '../domain/day.ts'
 import type { Cursor, Page } from '../domain/scan/page.ts'
 import type { Scan } from '../domain/scan/scan.ts'
-import type { Priority, Zone, Stream } from '../domain/stream.ts'
+import type { Priority, Zone, Stream, ZoneDay } from '../domain/stream.ts'
 import type { Delivery, CommittedPart } from '../domain/event/delivery.ts'
 import type { Event, Identity, KeptEvent } from '../domain/event/event.ts'
 import type { Unexpected } from '../domain/event/unexpected.ts'
@@ -160,12 +160,7 @@ export interface Retention {
    * Removes a zone's day; the caller holds its stream. Awaits `mark` before the first part goes, and does not call it
    * where there is none. What a call has left, the next one removes. Returns the bytes removed.
    */
-  remove(
-    place: Pick<Stream, 'zone' | 'day'>,
-    own: PartsOwner,
-    mark: () => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<number>
+  remove(place: ZoneDay, own: PartsOwner, mark: () => Promise<void>, signal: AbortSignal): Promise<number>
 }
 
 export type AnySink = Sink | TransactionalSink
@@ -239,11 +234,7 @@ export interface SinkFiles {
     sizes: readonly number[],
   ): Promise<readonly PartReport[]>
   /** What they hold up to these committed lengths, or up to this number; objects are read whole that `committed` names. */
-  committed(
-    place: Pick<Stream, 'zone' | 'day'>,
-    storeId: string,
-    of: Pick<Checkpoint, 'committed' | 'objects'>,
-  ): Pieces
+  committed(place: ZoneDay, storeId: string, of: CommittedFiles): Pieces
   /** A line that no format can read has no identity. */
   identify(line: string): Identity | undefined
 }

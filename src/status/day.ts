@@ -4,7 +4,7 @@ import type { DeadLetter } from '../domain/event/delivery.ts'
 import { unknownOrdering } from '../domain/scan/ordering.ts'
 import type { Observation } from '../domain/observation.ts'
 import type { DayQuery } from './queries.ts'
-import type { Stream } from '../domain/stream.ts'
+import type { Stream, ZoneAndSink } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
 import type { DayMinutes } from '../domain/event/day-minutes.ts'
 import type { AuditRecord } from '../domain/audit-report.ts'
@@ -32,7 +32,7 @@ export async function dayView(
   version: string,
   read: (stream: Stream) => Promise<OfLedger>,
 ) {
-  const isOwn = ({ zone, sink }: Pick<Stream, 'zone' | 'sink'>) => zone === query.zone && sink === query.sink
+  const isOwn = ({ zone, sink }: ZoneAndSink) => zone === query.zone && sink === query.sink
   const route = routes.find(({ summary }) => isOwn(summary))
   const day = parseDay(query.day)
   if (route === undefined || day === undefined) return undefined

@@ -7,7 +7,7 @@ import { caughtUpOf } from '../domain/plan/lag.ts'
 import { problemsOf, type LeftRoute } from './problems.ts'
 import type { Observation, ObservedRoute } from '../domain/observation.ts'
 import type { WorkerStatus, Store } from '../ports/store.ts'
-import { routeKey, type Route, type Gap } from '../domain/stream.ts'
+import { routeKey, type Gap, type ZoneAndSink } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
 import { byDay, createProgressReading, summed } from '../plan/backfill-progress.ts'
 import type { PlannedStream } from '../domain/plan/plan.ts'
@@ -60,7 +60,7 @@ export interface StatusDeps extends ObserveDeps {
 
 export type Fleet = Awaited<ReturnType<typeof readFleet>>
 
-export type Choose = (route: Pick<Route, 'zone' | 'sink'>) => boolean
+export type Choose = (route: ZoneAndSink) => boolean
 
 /** What the store says of a fleet, or of the chosen part of it: the same from any machine with the same configuration. */
 export async function readFleet(deps: StatusDeps, isChosen: Choose = () => true) {
@@ -100,7 +100,7 @@ export type Status = Omit<ReturnType<typeof statusOf>, 'routes'> & { readonly ro
 /** Routes that the store knows, or has gaps of, and the configuration does not name. */
 async function unconfiguredRoutes(
   { gaps, settings: { zones, sinks, policy } }: Observation,
-  stored: readonly Pick<Route, 'zone' | 'sink'>[],
+  stored: readonly ZoneAndSink[],
   { store, clock, isRetired }: StatusDeps,
 ): Promise<LeftRoute[]> {
   const configured = new Set(zones.map(({ id }) => id))

@@ -1,6 +1,6 @@
-import { routeKey, type Stream } from '../domain/stream.ts'
+import { routeKey, type ZoneAndSink } from '../domain/stream.ts'
 
-interface Sampled extends Pick<Stream, 'zone' | 'sink'> {
+interface Sampled extends ZoneAndSink {
   readonly lagSeconds: number
   /** Delivered events of its live days. */
   readonly delivered: number

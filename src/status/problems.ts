@@ -2,7 +2,7 @@ import type { SinkDeadLetters } from '../domain/event/delivery.ts'
 import { unexpectedText } from '../domain/event/unexpected.ts'
 import { earlyEndCode } from '../domain/plan/route-state.ts'
 import { daysBetween, type Day } from '../domain/day.ts'
-import { gapReasonTexts, isOpenGap, routeKey, type Gap, type Stream } from '../domain/stream.ts'
+import { gapReasonTexts, isOpenGap, routeKey, type Gap, type ZoneAndSink } from '../domain/stream.ts'
 import { clockText, fromNow, minuteText } from '../domain/text/time.ts'
 import { printable, countOf, countText, sumOf } from '../domain/text/terminal-text.ts'
 import { withoutSink } from '../domain/failure.ts'
@@ -11,7 +11,7 @@ import type { ErrorStatus, StatusProblem } from '../domain/problem.ts'
 import type { WorkerStatus } from '../ports/store.ts'
 
 /** A route that the store knows and the configuration does not name. */
-export interface LeftRoute extends Pick<Stream, 'zone' | 'sink'> {
+export interface LeftRoute extends ZoneAndSink {
   /** Days that a configured route would still be read on, and those that were not read to their end. */
   readonly unfinishedDays: readonly string[]
   /** Those of them that were not read to their end. */

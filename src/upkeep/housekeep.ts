@@ -3,7 +3,7 @@ import { dayMs, dayOf, firstReadable, unreadableAt, type Day } from '../domain/d
 import { requestsOf } from '../domain/plan/backfill.ts'
 import type { Policy } from '../domain/policy.ts'
 import { isReadable } from '../domain/plan/stream-state.ts'
-import { routeKey, streamKey, type Stream } from '../domain/stream.ts'
+import { routeKey, streamKey, type ZoneAndSink } from '../domain/stream.ts'
 import type { Store } from '../ports/store.ts'
 import type { ApiClock } from '../pump/api-clock.ts'
 import type { PlanSettings } from '../plan/planner.ts'
@@ -44,7 +44,7 @@ export function createHousekeeping(deps: HousekeepDeps): (signal: AbortSignal) =
   return async (signal) => {
     const { zones, sinks, policy, held } = settings()
     const ids = new Set(zones.map(({ id }) => id))
-    const isPlanned = ({ zone, sink }: Pick<Stream, 'zone' | 'sink'>) => ids.has(zone) && sinks.includes(sink)
+    const isPlanned = ({ zone, sink }: ZoneAndSink) => ids.has(zone) && sinks.includes(sink)
     const isHeld = (sink: string) => held?.has(sink) === true
     const checkpoints = await store.catalogue.checkpoints()
     // A backfill will read its days again, whatever their age: their fingerprints are needed until then.

@@ -8,10 +8,10 @@ import type { PartEnd, PartLines } from '../../domain/audit-report.ts'
 import { parseDay } from '../../domain/day.ts'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
 import { Failure } from '../../domain/failure.ts'
-import type { Stream } from '../../domain/stream.ts'
 import { decoded, isCompressed, linesIn, pieceBytes } from '../part-lines.ts'
 import type { FileSinkSettings } from './config.ts'
 import { findFolder, guarded, hasCode, lookAt, openExisting } from './files.ts'
+import type { ZoneDay } from '../../domain/stream.ts'
 
 /** `<number>-<opened at>-<writer>.ndjson`: sorts by number, and names its age (by the sink's clock) and its writer. */
 export interface PartName {
@@ -141,7 +141,6 @@ export async function* readBytes(path: string, from = 0): AsyncGenerator<Buffer>
   yield* decoded(path, source)
 }
 
-type Place = Pick<Stream, 'zone' | 'day'>
 type Pieces = AsyncGenerator<PartLines | PartEnd>
 
 /**
@@ -150,7 +149,7 @@ type Pieces = AsyncGenerator<PartLines | PartEnd>
  */
 export async function* readCommitted(
   path: string,
-  place: Place,
+  place: ZoneDay,
   committed: readonly Pick<CommittedPart, 'part' | 'bytes'>[],
 ): Pieces {
   const folder = await findFolder(path, placeOf(place))
@@ -188,7 +187,7 @@ async function* readPart(folder: string, file: string, part: string, bytes = Inf
  * no lock and changes nothing, so lines of a delivery in progress may be included. Of a copy of cut lines in place of a
  * sink's path it yields those of the zone's day that its name tells. Throws Failure.
  */
-export async function* readArchive(path: string, place: Place): Pieces {
+export async function* readArchive(path: string, place: ZoneDay): Pieces {
   const name = basename(path)
   if (copyName.test(name)) {
     if (name.startsWith(copyPrefix(placeOf(place)))) yield* readPart(dirname(path), path, name)

@@ -2,11 +2,11 @@ import { readdir, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseDay } from '../../domain/day.ts'
 import type { StoredDay } from '../../domain/retention.ts'
-import type { Stream } from '../../domain/stream.ts'
 import type { PartsOwner } from '../../ports/delivery.ts'
 import { absent, findFolder, guarded, lookAt } from './files.ts'
 import { type Owner, type Owners, ownersBelow } from './identity.ts'
 import { parsePartName, placeOf } from './parts.ts'
+import type { ZoneDay } from '../../domain/stream.ts'
 
 /** The zones' days that have parts of this owner, without those of other stores and sinks. Throws Failure. */
 export function storedDays(path: string, own: PartsOwner, isSized: boolean): Promise<StoredDay[]> {
@@ -36,7 +36,7 @@ export function otherSinkOn(path: string, own: PartsOwner): Promise<string | und
  */
 export async function removeDay(
   path: string,
-  place: Pick<Stream, 'zone' | 'day'>,
+  place: ZoneDay,
   own: PartsOwner,
   mark: () => Promise<void>,
 ): Promise<number> {

@@ -2,10 +2,10 @@ import { Readable } from 'node:stream'
 import type { PartEnd, PartLines, PartReport } from '../../domain/audit-report.ts'
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 import { Failure, messageOf } from '../../domain/failure.ts'
-import type { Stream } from '../../domain/stream.ts'
 import type { Table } from '../../ports/delivery.ts'
 import { decoded, isCompressed, linesIn } from '../part-lines.ts'
 import type { ObjectStore } from './store.ts'
+import type { ZoneDay } from '../../domain/stream.ts'
 
 /** Where the objects are. */
 export interface Lake {
@@ -17,7 +17,6 @@ export interface Lake {
   readonly mayRepeat: boolean
 }
 
-type Place = Pick<Stream, 'zone' | 'day'>
 type Known = Pick<Checkpoint, 'objects' | 'repairedObjects' | 'resizedObjects'>
 
 export interface ObjectInStore {
@@ -30,7 +29,7 @@ export interface ObjectInStore {
 const pattern = /^(.+?)-(\d{6,12})(?:-[\da-f]{16})?\.(?:ndjson\.(?:gz|zst)|parquet)$/
 const data = /\.(?:ndjson(?:\.gz|\.zst)?|parquet)$/
 
-async function objectsOf({ store, prefix }: Lake, { zone, day }: Place, signal: AbortSignal) {
+async function objectsOf({ store, prefix }: Lake, { zone, day }: ZoneDay, signal: AbortSignal) {
   const folder = `${prefix}shield_zone=${zone}/day=${day}/`
   const objects: (ObjectInStore & { readonly key: string; readonly bytes: number })[] = []
   for await (const { key, bytes } of store.list(folder, signal)) {
@@ -46,7 +45,7 @@ async function objectsOf({ store, prefix }: Lake, { zone, day }: Place, signal: 
 /** Yields the lines of the chosen objects of a zone's day as `linesIn` does, by key. Changes nothing. Throws Failure. */
 export async function* readObjects(
   lake: Lake,
-  place: Place,
+  place: ZoneDay,
   isChosen: (object: ObjectInStore) => boolean,
   signal: AbortSignal,
 ): AsyncGenerator<PartLines | PartEnd> {
@@ -97,7 +96,7 @@ const repeat = {
 /** How a day in the store of objects differs from the numbers and sizes that the store has. Changes nothing. Throws Failure. */
 export async function compareObjects(
   lake: Lake,
-  place: Place,
+  place: ZoneDay,
   {
     storeId,
     known,

@@ -1,13 +1,13 @@
 import type { DeliveredObject, Delivery } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { Failure } from '../../domain/failure.ts'
-import type { Stream } from '../../domain/stream.ts'
 import type { NumberedObjects } from '../../ports/delivery.ts'
 import type { SinkDeps } from '../deps.ts'
 import { digestOf, packCompanion, unpackCompanion } from './companion.ts'
 import { contentTypes, type Draft, draftOf, type Form, formOf, isForm, suffixes } from './form.ts'
 import type { ObjectSettings } from './settings.ts'
 import type { Created, Metadata, ObjectKind, ObjectStore } from './store.ts'
+import type { ZoneDay } from '../../domain/stream.ts'
 
 /** Where the objects of a sink go, and what they are made with. */
 export interface Lake extends Pick<SinkDeps, 'format' | 'telemetry'> {
@@ -38,7 +38,7 @@ export class StreamObjects {
   /** Of all objects of the stream, once it is known. */
   #form: Form | undefined
 
-  constructor(lake: Lake, { zone, day }: Pick<Stream, 'zone' | 'day'>, numbers: NumberedObjects) {
+  constructor(lake: Lake, { zone, day }: ZoneDay, numbers: NumberedObjects) {
     this.#lake = lake
     this.#numbers = numbers
     this.#series = `shield_zone=${zone}/day=${day}/${numbers.storeId}`

@@ -1,5 +1,4 @@
 import type { SinkFiles, Pieces } from '../../ports/delivery.ts'
-import type { Checkpoint } from '../../domain/checkpoint.ts'
 import type { Identity } from '../../domain/event/event.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
 import { untimedMinute } from '../../domain/event/seen.ts'
@@ -11,6 +10,7 @@ import type { Store } from '../../ports/store.ts'
 import { seenAs, type Sighting } from '../../pump/seen-window.ts'
 import { compareWithLedger, minuteText, type MinuteDifference } from './compare.ts'
 import { FoundEvents } from '../../days/found-events.ts'
+import type { CommittedFiles } from '../../domain/checkpoint.ts'
 
 export interface PartsDeps {
   readonly store: Store
@@ -48,8 +48,7 @@ export async function auditFiles(
   signal: AbortSignal,
 ) {
   const { checkpoint, ledger, deadLetters } = await readSnapshot(stream, deps, signal)
-  const read = (of: Pick<Checkpoint, 'committed' | 'objects'>) =>
-    untilAborted(files.committed(stream, deps.store.id, of), signal)
+  const read = (of: CommittedFiles) => untilAborted(files.committed(stream, deps.store.id, of), signal)
   /**
    * What is wrong with lines of a part:
    * - `unreadable`: no line that any format wrote.
@@ -192,10 +191,7 @@ async function readSnapshot(stream: Stream, { store, clock }: PartsDeps, signal:
  * Parts in the stream's folder that the store does not know as the sink's own, with their lines, by the reason: readers of
  * the folder find these too. One with a committed length was counted before.
  */
-async function foreignLines(
-  parts: readonly PartReport[],
-  read: (of: Pick<Checkpoint, 'committed' | 'objects'>) => Pieces,
-) {
+async function foreignLines(parts: readonly PartReport[], read: (of: CommittedFiles) => Pieces) {
   const others = parts.filter(
     ({ problem, expectedBytes }) => problem === 'foreign' && expectedBytes === undefined,
   )

@@ -3,7 +3,7 @@ import type { Daemon } from '../../process/daemon.ts'
 import type { Config } from '../../config/schema.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { Observation } from '../../domain/observation.ts'
-import { routeKey, type Stream } from '../../domain/stream.ts'
+import { routeKey, type ZoneAndSink } from '../../domain/stream.ts'
 import { durationText } from '../../domain/text/time.ts'
 import type { Io } from '../../terminal/io.ts'
 import { createDisplay } from '../../terminal/live.ts'
@@ -21,7 +21,7 @@ export function createProgress(config: Config, io: Io) {
   let shownPages = -1
 
   /** With `zones: all`, and after a reload, zones are shipped that the configuration at the start does not name. */
-  function routeOf({ zone, sink }: Pick<Stream, 'zone' | 'sink'>): Route {
+  function routeOf({ zone, sink }: ZoneAndSink): Route {
     const key = routeKey(zone, sink)
     const before = routes.get(key)
     if (before !== undefined) return before
@@ -85,7 +85,7 @@ export function createProgress(config: Config, io: Io) {
 }
 
 /** What was shipped of one zone to one sink since the start. */
-interface Route extends Pick<Stream, 'zone' | 'sink'> {
+interface Route extends ZoneAndSink {
   /** For people: `101 (shop) → siem`, without the sink where there is one. */
   readonly who: string
   pages: number

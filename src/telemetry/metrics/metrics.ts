@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { createTurns, keepLatest, within } from '../../domain/promises.ts'
 import { queueStates, type Observation } from '../../domain/observation.ts'
-import { isOpenGap, gapReasons, type Zone, type Stream } from '../../domain/stream.ts'
+import { isOpenGap, gapReasons, type Zone, type ZoneAndSink } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import { refusalReasons, skipReasons } from '../../domain/event/delivery.ts'
 import { unexpectedKinds } from '../../domain/event/unexpected.ts'
@@ -264,7 +264,7 @@ type StateSeries = Readonly<Partial<Record<StateMetric, Iterable<Series>>>>
 
 type LabelledRoute = Observation['routes'][number] & { readonly labels: string }
 
-function routeLabels({ zone, sink }: Pick<Stream, 'zone' | 'sink'>): string {
+function routeLabels({ zone, sink }: ZoneAndSink): string {
   return labelText({ zone, sink })
 }
 
