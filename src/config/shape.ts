@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type FieldKind, type Marks, marks } from './fields/fields.ts'
+import { type FieldKind, type Marks, marks } from '../fields/fields.ts'
 
 /**
  * The settings as plain data: the JSON Schema of the file, with shieldlog's marks. Environment names, reference, errors

@@ -4,8 +4,8 @@ import { percentDecoded } from '../domain/text/decode.ts'
 import type { SettingError } from '../domain/text/http-rules.ts'
 import { Secret } from '../domain/text/secret.ts'
 import type { RedisServers } from '../domain/redis-servers.ts'
-import { addIssue, duration, marks, name, secret, secretFile } from './fields/fields.ts'
-import { TlsConfig } from './fields/tls.ts'
+import { addIssue, duration, marks, name, secret, secretFile } from '../fields/fields.ts'
+import { TlsConfig } from '../fields/tls.ts'
 
 export interface RedisStateConfig extends RedisServers {
   readonly kind: 'redis'

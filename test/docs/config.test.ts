@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatNames } from '../../src/config/fields/fields.ts'
+import { formatNames } from '../../src/fields/fields.ts'
 import { configEntries } from './config.ts'
 import { formats } from '../../src/formats/registry.ts'
 

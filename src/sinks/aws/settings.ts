@@ -1,12 +1,5 @@
 import * as z from 'zod'
-import {
-  addIssue,
-  described,
-  headerSecret,
-  patternText,
-  secret,
-  secretFile,
-} from '../../config/fields/fields.ts'
+import { addIssue, described, headerSecret, patternText, secret, secretFile } from '../../fields/fields.ts'
 import type { SettingError } from '../../domain/text/http-rules.ts'
 
 export function awsRegion(description: string, remedy = 'write it as in eu-central-1') {

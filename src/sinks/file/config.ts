@@ -10,7 +10,7 @@ import {
   onAnySink,
   path,
   section,
-} from '../../config/fields/fields.ts'
+} from '../../fields/fields.ts'
 
 const Rotation = z
   .strictObject({

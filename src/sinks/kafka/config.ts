@@ -13,8 +13,8 @@ import {
   secret,
   secretFile,
   section,
-} from '../../config/fields/fields.ts'
-import { TlsConfig } from '../../config/fields/tls.ts'
+} from '../../fields/fields.ts'
+import { TlsConfig } from '../../fields/tls.ts'
 
 const Broker = z
   .string()

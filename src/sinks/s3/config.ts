@@ -8,7 +8,7 @@ import {
   name,
   onAnySink,
   patternText,
-} from '../../config/fields/fields.ts'
+} from '../../fields/fields.ts'
 import type { SettingError } from '../../domain/text/http-rules.ts'
 import { awsKeyFields, checkAwsKeys, awsRegion } from '../aws/settings.ts'
 import { checkFile, objectFields } from '../objects/settings.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { format, name, onAnySink } from '../../config/fields/fields.ts'
+import { format, name, onAnySink } from '../../fields/fields.ts'
 
 export const StdoutSinkConfig = z
   .strictObject({

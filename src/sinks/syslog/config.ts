@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { choice, count, duration, marks, name, onAnySink } from '../../config/fields/fields.ts'
-import { TlsConfig } from '../../config/fields/tls.ts'
+import { choice, count, duration, marks, name, onAnySink } from '../../fields/fields.ts'
+import { TlsConfig } from '../../fields/tls.ts'
 
 const Host = z
   .string()

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import { readDepsOf } from '../../assemble/reading.ts'
 import type { Work } from '../../assemble/work.ts'
-import { formatNames } from '../../config/fields/fields.ts'
+import { formatNames } from '../../fields/fields.ts'
 import type { SinkConfig } from '../../config/schema.ts'
 import { dayOf, firstReadable, type Day } from '../../domain/day.ts'
 import type { Refusal } from '../../domain/event/delivery.ts'

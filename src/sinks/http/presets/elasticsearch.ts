@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
-import { choice, described, httpUrl } from '../../../config/fields/fields.ts'
+import { choice, described, httpUrl } from '../../../fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { identifyingTime } from '../../../domain/event/fingerprint.ts'
 import { isObject } from '../../../domain/text/json.ts'

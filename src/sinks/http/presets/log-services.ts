@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { addIssue, httpUrl } from '../../../config/fields/fields.ts'
+import { addIssue, httpUrl } from '../../../fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { headerValueError } from '../../../domain/text/http-rules.ts'
 import type { Answer } from '../../../transport/exchange.ts'

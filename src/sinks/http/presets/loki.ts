@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { addIssue, httpUrl } from '../../../config/fields/fields.ts'
+import { addIssue, httpUrl } from '../../../fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { type Answer, isSuccess } from '../../../transport/exchange.ts'
 import { below, delivered, noAcknowledgement, readStatus, type Verdict } from '../protocol/preset.ts'

@@ -1,4 +1,4 @@
-import { httpUrl } from '../../../config/fields/fields.ts'
+import { httpUrl } from '../../../fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { type Answer, isSuccess } from '../../../transport/exchange.ts'
 import {

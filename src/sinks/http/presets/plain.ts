@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import * as z from 'zod'
-import { addIssue, choice, formatNames, httpUrl, secret, secretFile } from '../../../config/fields/fields.ts'
+import { addIssue, choice, formatNames, httpUrl, secret, secretFile } from '../../../fields/fields.ts'
 import {
   arrayLayout,
   checkAddress,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { httpUrl } from '../../../config/fields/fields.ts'
+import { httpUrl } from '../../../fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { Failure, isFailure } from '../../../domain/failure.ts'
 import type { Secret } from '../../../domain/text/secret.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
-import { httpUrl } from '../../../config/fields/fields.ts'
+import { httpUrl } from '../../../fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { type Answer, isSuccess } from '../../../transport/exchange.ts'
 import {

@@ -13,8 +13,8 @@ import {
   onAnySink,
   secretFile,
   section,
-} from '../../../config/fields/fields.ts'
-import { TlsConfig } from '../../../config/fields/tls.ts'
+} from '../../../fields/fields.ts'
+import { TlsConfig } from '../../../fields/tls.ts'
 import type { SettingError } from '../../../domain/text/http-rules.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
 import type { Format } from '../../../ports/delivery.ts'

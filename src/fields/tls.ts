@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import * as z from 'zod'
-import { messageOf } from '../../domain/failure.ts'
-import type { Tls } from '../../domain/tls.ts'
+import { messageOf } from '../domain/failure.ts'
+import type { Tls } from '../domain/tls.ts'
 import { addIssue, optionalPath } from './fields.ts'
-import { systemErrorText } from '../../domain/text/system-error.ts'
+import { systemErrorText } from '../domain/text/system-error.ts'
 
 const TlsFiles = z.strictObject({
   caFile: optionalPath('CA certificates to trust instead of the built-in ones (PEM)'),

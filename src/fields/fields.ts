@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { headerValueError, urlError, type SettingError } from '../../domain/text/http-rules.ts'
-import { Secret } from '../../domain/text/secret.ts'
-import { networkOf } from '../../domain/text/network.ts'
+import { headerValueError, urlError, type SettingError } from '../domain/text/http-rules.ts'
+import { Secret } from '../domain/text/secret.ts'
+import { networkOf } from '../domain/text/network.ts'
 
 // By default zod compiles a parser for each schema, which costs more than it saves: a configuration is parsed once.
 z.config({ jitless: true })
