@@ -45,7 +45,7 @@ export function register({ command: gaps, io, exit, open }: Registration): void 
     .addHelpText('after', `${help}${example('gaps acknowledge --zone shop --day 2026-11-20')}`)
     .action(async (options: Options, command: Command) => {
       await using work = await open(command, 'state', needs)
-      exit(await acknowledge(work, options, io))
+      exit(exitCodeOf(await acknowledge(work, options, io)))
     })
 }
 
@@ -59,7 +59,12 @@ function withChoice(command: Command): Command {
 
 const mostNamed = 5
 
-async function acknowledge({ config, store }: Work, options: Options, io: Io): Promise<number> {
+/** `isDone`: false where a person did not confirm it. */
+function exitCodeOf(isDone: boolean): number {
+  return isDone ? exitCodes.done : exitCodes.failed
+}
+
+async function acknowledge({ config, store }: Work, options: Options, io: Io): Promise<boolean> {
   const { catalogue } = store
   const chosen = storedChoice(config, await catalogue.gaps(), options).filter(isOpenGap)
   const names = chosen.map(({ zone, sink, day }) => `${zone} → ${sink} ${day}`)
@@ -67,13 +72,13 @@ async function acknowledge({ config, store }: Work, options: Options, io: Io): P
   const question = `${would}? They no longer raise an alarm.`
   if (chosen.length > 0 && !(await isConfirmed({ would, question }, options, io))) {
     io.stderr.write('nothing was acknowledged\n')
-    return exitCodes.failed
+    return false
   }
   const nowMs = Math.floor(systemClock.now())
   const acknowledged = chosen.length === 0 ? 0 : await catalogue.acknowledgeGaps(chosen, nowMs)
   const text = chosen.length === 0 ? 'no gaps to acknowledge' : `acknowledged ${countOf(acknowledged, 'gap')}`
   io.stdout.write(options.json === true ? jsonResult({ acknowledged }) : `${text}\n`)
-  return exitCodes.done
+  return true
 }
 
 interface NamedGap extends Gap {

@@ -46,12 +46,10 @@ export function register({ command: state, io, exit, load }: Registration): void
     .action(async (name: string, _: unknown, command: Command) => {
       const { config } = load(command, 'state')
       const why = (await acceptNew(config, chooseSinks(config, [name])[0]!, io.signal)).get(name)
-      if (why === undefined) {
+      if (why === undefined)
         io.stdout.write(`${name} is a new sink: all days that the API lists are shipped to it\n`)
-        return
-      }
-      io.stderr.write(wrapped(`sink ${name}: ${printable(why, 1_000)}\n`, io.stderr))
-      exit(exitCodes.failed)
+      else io.stderr.write(wrapped(`sink ${name}: ${printable(why, 1_000)}\n`, io.stderr))
+      exit(exitCodeOf(why === undefined))
     })
   for (const [what, argument] of [
     ['sink', new Argument('<name>', 'as it was in the configuration')],
@@ -66,8 +64,8 @@ export function register({ command: state, io, exit, load }: Registration): void
       .action(async (named: string | number, options: { yes?: boolean }, command: Command) => {
         const of = typeof named === 'string' ? { sink: named } : { zone: named }
         const done = await forget(load(command, 'state').config, of, options, io)
-        if (done === undefined) exit(exitCodes.failed)
-        else io.stdout.write(done)
+        io.stdout.write(done ?? '')
+        exit(exitCodeOf(done !== undefined))
       })
   state
     .command('backup')
@@ -77,6 +75,11 @@ export function register({ command: state, io, exit, load }: Registration): void
     .action(async (file: string, _: unknown, command: Command) => {
       io.stdout.write(await backUpState(load(command, 'state').config, file))
     })
+}
+
+/** `isDone`: false where a sink stays held, and where a person did not confirm it. */
+function exitCodeOf(isDone: boolean): number {
+  return isDone ? exitCodes.done : exitCodes.failed
 }
 
 /** Moves the store's records of a sink to another name, while no `run` works on it. Throws Failure and UsageError. */
