@@ -43,6 +43,9 @@ const passing = new Set<NoticedProblem['kind']>(['failing', 'behind', 'stopped',
 /** What a person did on purpose, or that no event is lost by. */
 const untold = new Set<NoticedProblem['kind']>(['unconfigured', 'unexpected', 'filtered'])
 
+/** What a person has ended when it is gone: it does not come back by itself. */
+const ended = new Set<string>(['gap', 'dead_letters'] satisfies NoticedProblem['kind'][])
+
 interface Condition extends Pick<Notice, 'key' | 'text' | 'remedy'> {
   readonly mayPass: boolean
   /** Another text is told before the daily reminder. */
@@ -63,7 +66,8 @@ export function onceTold({ known, notice }: Judged): Noticed[] {
 
 /**
  * What is to be told now, and what is known before and after that. A problem is one cause, however many zones have it.
- * One that may pass by itself is told after five minutes, and its end when it has not come back for five.
+ * One that may pass by itself is told after five minutes, and its end when it has not come back for five; the end of what
+ * a person has ended at once.
  */
 export function noticesOf(noted: readonly Noticed[], problems: readonly NoticedProblem[], nowMs: number) {
   const before = new Map(noted.map((each) => [each.key, notAfter(nowMs, each)]))
@@ -81,7 +85,8 @@ export function noticesOf(noted: readonly Noticed[], problems: readonly NoticedP
   })
   const gone = [...before.values()].flatMap((known): Judged[] => {
     const { key, text, sinceMs, stoodAtMs, toldAtMs } = known
-    if (nowMs - stoodAtMs < settlesMs) return [{ known }]
+    const isEnded = ended.has(key.slice(0, key.indexOf('/')))
+    if (!isEnded && nowMs - stoodAtMs < settlesMs) return [{ known }]
     if (toldAtMs === undefined) return []
     return [{ known, notice: { status: 'over', key, text, remedy: '', sinceMs } }]
   })
@@ -108,9 +113,10 @@ function oneOfEachKey(conditions: readonly Condition[]): Condition[] {
 }
 
 /** The problem, and that its events may soon be lost. */
-function conditionsOf({ kind, text, remedy, ...about }: NoticedProblem, nowMs: number): Condition[] {
+function conditionsOf({ kind, brief, remedy, ...about }: NoticedProblem, nowMs: number): Condition[] {
   if (untold.has(kind)) return []
-  const { sink = '', reason, lastError, apiDeadlineAt } = about
+  const { text: whole, sink = '', reason, lastError, apiDeadlineAt } = about
+  const text = brief ?? whole
   const isGap = kind === 'gap'
   const own = {
     // One of a further sink is no other gap.

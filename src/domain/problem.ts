@@ -33,6 +33,8 @@ export interface StatusProblem {
     | 'unexpected'
     | 'filtered'
   readonly text: string
+  /** The same without words of an answer, for messages to other services; absent where the text has none. */
+  readonly brief?: string
   /** What to do about it; empty where the text says all. */
   readonly remedy: string
   /** The first command to type, without the name of the program. */

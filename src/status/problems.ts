@@ -104,6 +104,7 @@ function failingProblem(own: readonly RouteSummary[], at: string): StatusProblem
   const next = isHeld ? '' : 'shieldlog tries again by itself. '
   return about('failing', own, (who) => ({
     text: `${who} ${own.length === 1 ? 'fails' : 'fail'}: ${parts.join('; ')}.`,
+    ...(lastError !== undefined && !isHeld && { brief: briefText(who, own, lastError, at) }),
     remedy:
       lastError?.code === earlyEndCode
         ? 'shieldlog goes on with the next day. Once this day is over, shieldlog backfill ships the rest of it.'
@@ -111,6 +112,12 @@ function failingProblem(own: readonly RouteSummary[], at: string): StatusProblem
     ...(lastError !== undefined && { lastError }),
     ...deadlineOf(own),
   }))
+}
+
+/** What failed says the code; the words of the answer are in `status`. */
+function briefText(who: string, own: readonly RouteSummary[], { code }: ErrorStatus, at: string): string {
+  const what = [code, triesText(own, at)].filter((part) => part !== '').join('; ')
+  return `${who} ${own.length === 1 ? 'fails' : 'fail'}: ${what}. shieldlog status shows the error.`
 }
 
 function behindProblem(own: readonly RouteSummary[], at: string): StatusProblem {

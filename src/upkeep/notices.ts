@@ -65,6 +65,7 @@ export async function keepNotified(
       const known = judged.flatMap((each) =>
         each.notice !== undefined && told.has(each.notice) ? onceTold(each) : each.known,
       )
+      unstored.delete(place)
       if (known.length + stored.known.length === 0) return true
       unstored.set(place, known)
       const isStored = await store.catalogue.storeNoticed({ place, known }, stored)

@@ -4,6 +4,7 @@ import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { shiftDay } from '../../src/domain/day.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { plan } from '../../src/domain/plan/plan.ts'
+import { noticesOf } from '../../src/domain/notices.ts'
 import { problemsOf } from '../../src/status/problems.ts'
 import { Planner } from '../../src/plan/planner.ts'
 import { cellOn } from '../../src/status/map.ts'
@@ -125,4 +126,38 @@ test('a route whose past days have ended is up to date', () => {
   expect(
     routeAt(at(30), { ...yesterday, stream: yesterday.stream }).observed.summary.lastError,
   ).toBeUndefined()
+})
+
+test('a failure is told to other services without the words of the answer, which may quote what a client wrote', () => {
+  const message = "sink siem: answered 400: Preview: '[Sign in](https://evil.example) @everyone 203.0.113.77'"
+  const failure = {
+    kind: 'refuse',
+    code: 'sink_refuses',
+    message,
+    count: 3,
+    atMs: at(11),
+    sinceMs: at(9),
+    retryAtMs: at(13),
+  } as const
+  const { observed } = routeAt(at(12), { trouble: failure })
+  const facts = {
+    at: new Date(at(12)).toISOString(),
+    workers: [],
+    deadLetters: [],
+    unconfigured: [],
+    gaps: [],
+  }
+  const [problem] = problemsOf({ ...facts, routes: [observed] }).filter(({ kind }) => kind === 'failing')
+  expect(problem?.text).toContain('evil.example')
+  expect(problem?.brief).toMatch(
+    /fails: sink_refuses; since 09:00, next try 13:00\. shieldlog status shows the error\.$/,
+  )
+  const notices = noticesOf([], [problem!], at(12)).concat(
+    noticesOf(
+      noticesOf([], [problem!], at(12)).map(({ known }) => known),
+      [problem!],
+      at(13),
+    ),
+  )
+  expect(JSON.stringify(notices)).not.toMatch(/evil|everyone|203\.0/)
 })

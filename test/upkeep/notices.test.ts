@@ -92,6 +92,23 @@ test('what passes by itself within five minutes is not told; what is lost is tol
   expect(await after(20 * minute)).toEqual([])
 })
 
+test('the end of what a person has ended is told at once: dead letters that were replayed, an acknowledged gap', async () => {
+  const { world, start, after } = await setUp()
+  const letters = {
+    kind: 'dead_letters',
+    text: '19 dead letters in siem.',
+    remedy: '',
+    sink: 'siem',
+  } as const
+  world.problems = [gap, letters]
+  start()
+  expect(await after(minute)).toHaveLength(2)
+  world.problems = [gap]
+  expect(await after(minute)).toEqual(['ops over: 19 dead letters in siem.'])
+  world.problems = []
+  expect(await after(minute)).toEqual(['ops over: Events were lost.'])
+})
+
 test('more events that are lost are told within an hour, of whatever sink: it is the same problem', async () => {
   const { world, start, after } = await setUp()
   world.problems = [{ ...gap, sink: 'siem' }]
@@ -188,5 +205,5 @@ test('what was noted while a clock ran ahead does not delay what is told', async
   await store.catalogue.storeNoticed({ place: 'ops', known }, { place: 'ops', known: [] })
   world.problems = [failing]
   start()
-  expect(await after(10 * minute)).toEqual([`ops begins: ${failing.text}`, 'ops over: Old.'])
+  expect(await after(10 * minute)).toEqual(['ops over: Old.', `ops begins: ${failing.text}`])
 })
