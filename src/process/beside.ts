@@ -28,54 +28,31 @@ export async function runBeside(
 ): Promise<void> {
   const { metrics, notify, heartbeat } = config
   const { clock, telemetry } = runtime
-  const { store, leads: mayTell } = backend
+  const { store, leads } = backend
+  const over = { clock, telemetry, store, leads }
   const messenger = createMessenger(clock, version)
+  const running: Promise<void>[] = []
 
-  async function readWantedFigures(): Promise<void> {
-    if (metrics.uploadScanning === undefined && metrics.volumes === undefined) return
-    const figures = {
-      clock,
-      telemetry,
-      mayRead: backend.leads,
-      targets: targetsOf(metrics, () => settings().zones),
-      read: ({ of, account }: Target, signal: AbortSignal) =>
-        readFigures(reading.clientOf(account), of, signal),
-    }
-    await keepFigures(figures, signal)
+  if (metrics.uploadScanning !== undefined || metrics.volumes !== undefined) {
+    const targets = targetsOf(metrics, () => settings().zones)
+    const read = ({ of, account }: Target, signal: AbortSignal) =>
+      readFigures(reading.clientOf(account), of, signal)
+    running.push(keepFigures({ ...over, targets, read }, signal))
   }
-
-  async function tellPlaces(): Promise<void> {
-    if (notify.length === 0) return
+  if (notify.length > 0) {
+    const places = new Map(notify.map((place) => [place.name, place]))
     const fullDisks = watchDisks(config, clock)
-    const notices = {
-      clock,
-      telemetry,
-      store,
-      mayTell,
-      problems: async () => [...(await fullDisks()), ...(await problems())],
-      places: notify.map(({ name }) => name),
-      post: (name: string, notice: Notice, signal: AbortSignal) =>
-        messenger.tell(
-          notify.find((place) => place.name === name)!,
-          notice,
-          store.id,
-          signal,
-        ),
-    }
-    await keepNotified(notices, signal)
+    const all = async () => [...(await fullDisks()), ...(await problems())]
+    const post = (name: string, notice: Notice, signal: AbortSignal) =>
+      messenger.tell(places.get(name)!, notice, store.id, signal)
+    running.push(keepNotified({ ...over, problems: all, places: [...places.keys()], post }, signal))
   }
-
-  async function beat(): Promise<void> {
-    if (heartbeat === undefined) return
-    const { url, everyMinutes } = heartbeat
-    const send = (reasons: readonly string[], signal: AbortSignal) => messenger.beat(url, reasons, signal)
-    const beating = { clock, telemetry, everyMs: everyMinutes * 60_000, notReady, mayTell, send }
-    await keepBeating(beating, signal)
+  if (heartbeat !== undefined) {
+    const everyMs = heartbeat.everyMinutes * 60_000
+    const send = (reasons: readonly string[], signal: AbortSignal) =>
+      messenger.beat(heartbeat.url, reasons, signal)
+    running.push(keepBeating({ ...over, everyMs, notReady, send }, signal))
   }
-
-  try {
-    await Promise.all([readWantedFigures(), tellPlaces(), beat()])
-  } finally {
-    await messenger.close()
-  }
+  await Promise.all(running)
+  await messenger.close()
 }

@@ -2,6 +2,7 @@ import type { Config } from '../config/schema.ts'
 import type { Zone } from '../domain/stream.ts'
 import type { Figure, FiguresOf } from '../domain/internal-event.ts'
 import { isFailure } from '../domain/failure.ts'
+import { repeat } from '../domain/promises.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
 
 export interface Target {
@@ -15,14 +16,14 @@ export interface FiguresDeps {
   readonly telemetry: Telemetry
   /** Throws Failure, also for an answer that is not whole. */
   readonly read: (target: Target, signal: AbortSignal) => Promise<readonly Figure[]>
-  /** Whether this process of several reads the figures. Rejects where that is not known at the moment. */
-  readonly mayRead: () => Promise<boolean>
+  /** Whether this process of several reads. Rejects where that is not known at the moment. */
+  readonly leads: () => Promise<boolean>
   /** Zones come and go; one that stays keeps what is known of it. */
   readonly targets: () => readonly Target[]
 }
 
-/** How often it is asked whether this process reads: as often as processes tell each other that they live. */
-const askEveryMs = 5_000
+/** As often as processes tell each other that they live. */
+const turnMs = 5_000
 /** After a failed reading. */
 const retryMs = 300_000
 
@@ -45,7 +46,7 @@ export function targetsOf(
 
 /** Reads one zone or application after the other until the signal aborts; sooner after a failure. Never rejects. */
 export async function keepFigures(
-  { clock, telemetry, read, mayRead, targets }: FiguresDeps,
+  { clock, telemetry, read, leads, targets }: FiguresDeps,
   signal: AbortSignal,
 ): Promise<void> {
   /** When each target is read next, by the monotonic clock. */
@@ -79,23 +80,19 @@ export async function keepFigures(
     }
   }
 
-  while (!signal.aborted) {
-    try {
-      const before: boolean = isReader
-      // While it is not known, the process that read goes on.
-      isReader = await mayRead().catch(() => before)
-      if (before && !isReader) {
-        telemetry.emit({ name: 'FiguresHandedOver' })
-        due.clear()
-        wereRead.clear()
-      }
-      for (const target of isReader ? targets() : [])
-        if (!signal.aborted && dueAtMs(target) <= clock.monotonic()) await readOne(target)
-    } catch (error) {
-      if (!signal.aborted) telemetry.emit({ name: 'UpkeepFailed', task: 'figures', error })
+  async function turn(): Promise<void> {
+    const before = isReader
+    // While it is not known, the process that read goes on.
+    isReader = await leads().catch(() => before)
+    if (before && !isReader) {
+      telemetry.emit({ name: 'FiguresHandedOver' })
+      due.clear()
+      wereRead.clear()
     }
-    const dueInMs = targets().map((target) => dueAtMs(target) - clock.monotonic())
-    const nextMs = Math.min(askEveryMs, ...(isReader ? dueInMs : []))
-    await clock.sleep(Math.max(1, nextMs), signal).catch(() => undefined)
+    for (const target of isReader ? targets() : [])
+      if (!signal.aborted && dueAtMs(target) <= clock.monotonic()) await readOne(target)
   }
+
+  const failed = (error: unknown) => telemetry.emit({ name: 'UpkeepFailed', task: 'figures', error })
+  await repeat(turnMs, turn, { clock, failed }, signal)
 }

@@ -9,7 +9,7 @@ interface HeartbeatDeps {
   /** Why the process is not ready; none where it is. */
   readonly notReady: () => Promise<readonly string[]>
   /** Whether this process of several tells. Rejects where that is not known at the moment. */
-  readonly mayTell: () => Promise<boolean>
+  readonly leads: () => Promise<boolean>
   /** Throws Failure. */
   readonly send: (reasons: readonly string[], signal: AbortSignal) => Promise<void>
 }
@@ -19,14 +19,14 @@ interface HeartbeatDeps {
  * rejects.
  */
 export async function keepBeating(deps: HeartbeatDeps, signal: AbortSignal): Promise<void> {
-  const { clock, telemetry, everyMs, notReady, mayTell, send } = deps
+  const { clock, telemetry, everyMs, notReady, leads, send } = deps
 
   async function beat(): Promise<void> {
     // First: a process that has just begun is not ready.
     await clock.sleep(everyMs, signal)
     const reasons = await notReady()
     // Where the state does not answer, that is what several processes may say.
-    if (!(await mayTell().catch(() => reasons.length > 0))) return
+    if (!(await leads().catch(() => reasons.length > 0))) return
     await send(reasons, signal)
     telemetry.emit({ name: 'HeartbeatSent' })
   }

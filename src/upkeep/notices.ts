@@ -16,7 +16,7 @@ export interface NoticeDeps {
   readonly telemetry: Telemetry
   readonly store: Store
   /** Whether this process of several tells. Rejects where that is not known at the moment. */
-  readonly mayTell: () => Promise<boolean>
+  readonly leads: () => Promise<boolean>
   readonly problems: () => Promise<readonly NoticedProblem[]>
   /** Names of the places. */
   readonly places: readonly string[]
@@ -34,7 +34,7 @@ const mostAtOnce = 10
  * rejects, and delays nothing else.
  */
 export async function keepNotified(
-  { clock, telemetry, store, places, mayTell, problems, post }: NoticeDeps,
+  { clock, telemetry, store, places, leads, problems, post }: NoticeDeps,
   signal: AbortSignal,
 ): Promise<void> {
   /** What places were told since the store took nothing any more. With its disk full it can still be read. */
@@ -42,7 +42,7 @@ export async function keepNotified(
 
   async function tell(): Promise<void> {
     // Another process may tell meanwhile, and stores it.
-    if (!(await mayTell())) return unstored.clear()
+    if (!(await leads())) return unstored.clear()
     const standing = await problems()
     const stored = await store.catalogue.noticed()
     // A place that does not answer does not delay the others.
@@ -76,7 +76,7 @@ export async function keepNotified(
 
     for (const notice of judged.flatMap((each) => each.notice ?? []).slice(0, mostAtOnce)) {
       // Places that do not answer take long.
-      if (!(await mayTell())) return
+      if (!(await leads())) return
       try {
         await post(place, notice, signal)
       } catch (failure) {

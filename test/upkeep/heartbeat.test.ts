@@ -19,7 +19,7 @@ function setUp() {
       telemetry,
       everyMs: 5 * minute,
       notReady: async () => world.reasons,
-      async mayTell() {
+      async leads() {
         if (world.isStoreAway) throw new Failure('retry', 'store_unavailable', 'Redis is away')
         return world.leads
       },

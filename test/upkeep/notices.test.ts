@@ -41,7 +41,7 @@ async function setUp(places: readonly string[] = ['ops']) {
         clock,
         telemetry,
         store,
-        mayTell: async () => world.leads,
+        leads: async () => world.leads,
         problems: async () => world.problems,
         places,
         async post(place: string, { status, text }: Notice, signal: AbortSignal) {
