@@ -79,7 +79,10 @@ function microsOf(time: string): bigint | null {
 function textOf(cell: Cell | undefined, type: ColumnType): string | undefined {
   if (cell === undefined || cell === null || type === 'time') return undefined
   if (type === 'json') return cell as string
-  if (typeof type === 'string') return typeof cell === 'string' ? jsonLine(cell) : String(cell)
+  if (typeof cell === 'string') return jsonLine(cell)
+  if (typeof cell !== 'object') return String(cell)
+  // No column of a plain type holds an object.
+  if (typeof type === 'string') return undefined
   if ('list' in type) return `[${(cell as Cell[]).map((each) => textOf(each, type.list) ?? 'null').join()}]`
   const types = new Map<string, ColumnType>(
     'map' in type ? type.map.map((key) => [key, 'json']) : type.struct.map(({ name, type }) => [name, type]),

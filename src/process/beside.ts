@@ -51,7 +51,7 @@ export async function runBeside(
     const everyMs = heartbeat.everyMinutes * 60_000
     const send = (reasons: readonly string[], signal: AbortSignal) =>
       messenger.beat(heartbeat.url, reasons, signal)
-    running.push(keepBeating({ ...over, everyMs, notReady, send }, signal))
+    running.push(keepBeating({ ...over, everyMs, notReady, problems, send }, signal))
   }
   await Promise.all(running)
   await messenger.close()

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
+import type { NoticedProblem } from '../../src/domain/notices.ts'
 import { keepBeating } from '../../src/upkeep/heartbeat.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { keepInternalEvents } from '../sinks/internal-events.ts'
@@ -10,7 +11,13 @@ const minute = 60_000
 function setUp() {
   const clock = createFakeClock()
   const { telemetry, internalEvents } = keepInternalEvents()
-  const world = { reasons: [] as string[], leads: true, isStoreAway: false, failure: undefined as unknown }
+  const world = {
+    reasons: [] as string[],
+    problems: [] as NoticedProblem[],
+    leads: true,
+    isStoreAway: false,
+    failure: undefined as Failure | undefined,
+  }
   const sent: (readonly string[])[] = []
   const stopped = new AbortController()
   const running = keepBeating(
@@ -19,6 +26,7 @@ function setUp() {
       telemetry,
       everyMs: 5 * minute,
       notReady: async () => world.reasons,
+      problems: async () => world.problems,
       async leads() {
         if (world.isStoreAway) throw new Failure('retry', 'store_unavailable', 'Redis is away')
         return world.leads
@@ -45,6 +53,19 @@ test('says at each interval, and not at the start, that all is well, or why not'
   world.reasons = ['zone 101 → siem has a lag of 1000 s']
   expect(await after(10)).toEqual([world.reasons, world.reasons])
   expect(names()).toEqual(['HeartbeatSent', 'HeartbeatSent', 'HeartbeatSent'])
+})
+
+test('says so while lost events or dead letters wait for a person, and not for what passes by itself', async () => {
+  const { world, after } = setUp()
+  const problem = (kind: NoticedProblem['kind'], text: string) => ({ kind, text, remedy: '' })
+  world.problems = [problem('failing', '101 → siem fails: 503.'), problem('filtered', 'All were filtered.')]
+  expect(await after(5)).toEqual([[]])
+  world.problems = [
+    problem('gap', 'Events were lost.'),
+    problem('lost', 'siem dropped 3 events.'),
+    problem('dead_letters', '2 dead letters in siem.'),
+  ]
+  expect(await after(5)).toEqual([['Events were lost.', 'siem dropped 3 events.', '2 dead letters in siem.']])
 })
 
 test('of several processes the one that leads says it; while that is not known, each that is not ready', async () => {

@@ -102,7 +102,11 @@ export const elasticsearch = definePreset({
           ...(mapping === undefined ? [`the mapping of ${index} not told: ${mappingRights}`] : []),
         ].join('; ')
         const note = mapping && noteOf(mapping, settings)
-        return { ...checked, ...(unknown !== '' && { untested: unknown }), ...(note && { note }) }
+        return {
+          ...checked,
+          ...(unknown !== '' && { untested: unknown }),
+          ...(note !== undefined && { note }),
+        }
       },
     }
   },
