@@ -55,6 +55,7 @@ export default defineConfig({
         test: {
           name: rareDate === undefined ? 'together' : `together, ${rareDate.name}`,
           include: together,
+          exclude: apart,
           isolate: false,
           ...(rareDate && { env: { SHIELDLOG_TEST_DATE: rareDate.at, TZ: rareDate.zone } }),
         },

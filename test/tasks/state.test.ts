@@ -84,7 +84,7 @@ test('copies a state that a run writes to; a restored copy ships nothing of what
   {
     await using running = start(['run'])
     simulator.append(101, today, 5)
-    await waitFor(() => linesIn(folder) >= 5, { what: () => running.stderr() })
+    await waitFor(() => linesIn(folder) === 8, { what: () => running.stderr() })
     const done = await execute('state', 'backup', copy)
     expect(done.code).toBe(0)
     expect(done.stdout).toMatch(/^copied \d+\.\d MB from sqlite:.* to .*copy\.db\n$/)

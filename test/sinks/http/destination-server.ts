@@ -84,7 +84,8 @@ export function idsOf(text: string): string[] {
   const lines = text.startsWith('[')
     ? (JSON.parse(text) as unknown[]).map((one) => JSON.stringify(one))
     : text.split('\n')
-  return lines.flatMap((line) => format.identify(line)?.id ?? [])
+  // Rows of Sentinel have it under a name of their own.
+  return lines.flatMap((line) => /"EventId":"([^"]+)"/.exec(line)?.[1] ?? format.identify(line)?.id ?? [])
 }
 
 export interface Reply {

@@ -70,7 +70,13 @@ async function acknowledging({
     },
   }
   const batch = { maxEvents: 2, maxBytes: 1_000_000 }
-  const own = { acknowledge: true, token: token ?? new Secret('t0ken'), source: 's', sourcetype: 't' }
+  const own = {
+    acknowledge: true,
+    token: token ?? new Secret('t0ken'),
+    path: '/services/collector',
+    source: 's',
+    sourcetype: 't',
+  }
   const { sink } = ship(server.url, { preset: 'splunk-hec', timeoutSeconds: 20, batch, ...own }, { clock })
   return { sink, bodies, polled, passedMs: () => passedMs }
 }
