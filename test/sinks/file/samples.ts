@@ -11,7 +11,7 @@ export function lineTable(encode: (event: Event) => string): Table {
     layout: 'lines/1',
     columns: [{ name: 'line', type: 'text' }],
     row: (event) => [encode(event)],
-    line: ([text]) => String(text),
+    line: ([text]) => text as string,
   }
 }
 
