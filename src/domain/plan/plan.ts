@@ -57,7 +57,8 @@ export function byUrgency(left: PlannedStream, right: PlannedStream): number {
 
 /**
  * Days of a route that became unreadable without a checkpoint, from the oldest day that was readable when the route was
- * planned last. A day that was read meanwhile does not hide the missed days before it.
+ * planned last. A day that was read meanwhile does not hide the missed days before it. Nor does one that was shipped from
+ * an archive: what that lacks nobody has read.
  */
 export function missedDays(
   route: Route,
@@ -68,7 +69,8 @@ export function missedDays(
   const planned = firstReadable(todayOf(route.plannedAtMs), policy.readableDays)
   const from = route.firstDay > planned ? route.firstDay : planned
   const to = shiftDay(firstReadable(todayOf(nowMs), policy.readableDays), -1)
-  const days = new Set(held.map(({ stream }) => stream.day))
+  const read = held.filter(({ ended, lastFull }) => ended?.as !== 'complete' || lastFull !== undefined)
+  const days = new Set(read.map(({ stream }) => stream.day))
   return daysFrom(from, to).filter((day) => !days.has(day) && !hasDay(route.pruned ?? [], day))
 }
 

@@ -172,6 +172,17 @@ describe('missed days', () => {
     ])
   })
 
+  it('are also those that were shipped from an archive meanwhile, and not those that were complete', () => {
+    const ended = { as: 'complete', atMs: at(1) } as const
+    const [archived, complete] = held('2026-11-08', '2026-11-09')
+    const nowMs = Date.parse('2026-11-12T03:00:00Z')
+    const both = [
+      { ...archived!, ended },
+      { ...complete!, ended, lastFull: buildRecord() },
+    ]
+    expect(missedDays(route, both, nowMs, policy)).toEqual(['2026-11-08'])
+  })
+
   it.each<[string, string[], at: string, missed: string[]]>([
     ['none while the route is planned every day', ['2026-11-08', ...readable], '11T03:00:00', []],
     [
