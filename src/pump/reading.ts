@@ -1,7 +1,13 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import { endOf } from '../domain/day.ts'
+import { endOf, startOf } from '../domain/day.ts'
 import type { Event } from '../domain/event/event.ts'
-import { asListed, minuteOf, untimedMinute } from '../domain/event/seen.ts'
+import {
+  asListed,
+  minuteOf,
+  type MinuteCount,
+  unpackFingerprints,
+  untimedMinute,
+} from '../domain/event/seen.ts'
 import { isFailure, type Failure } from '../domain/failure.ts'
 import { dueAt, nextDue, type Due } from '../domain/plan/due.ts'
 import { troubleOf } from '../domain/plan/plan.ts'
@@ -261,9 +267,7 @@ export class Reading implements AsyncDisposable {
       const { requestedAt, ageMs = 0, facts } = page
       this.#latestMs = Math.max(this.#latestMs ?? 0, requestedAt)
       this.#madeByMs = requestedAt + facts.tookMs - Math.max(0, ageMs - ageStepMs)
-      // By the API's clock, whose offset is known best after the answer.
-      const beganAtMs = requestedAt - ageMs + deps.apiClock.offsetOf(job.zone.account)
-      load.add(page, scan.pages === 0 ? { ...scan, beganAtMs, ...(ageMs > 0 && { ageMs }) } : scan)
+      load.add(page, scan.pages === 0 ? { ...scan, ...this.#dateOf(page) } : scan)
       const tookMs = deps.clock.monotonic() - this.#beganMs
       // An archive is read in one go: no checkpoint says where it is.
       const isSliced = scan.kind !== 'archive' && tookMs >= sliceOf(checkpoint().restarts)
@@ -274,6 +278,19 @@ export class Reading implements AsyncDisposable {
       if (this.#dueOf(load.after).kind !== scan.kind || !this.#isDue(load.after)) return 'scan'
       if (load.isFull) return 'full'
     }
+  }
+
+  /** By the API's clock, whose offset is known best after the answer. */
+  #dateOf({ requestedAt, ageMs = 0 }: ReadPage): Pick<Scan, 'beganAtMs' | 'ageMs'> {
+    const { deps, job, checkpoint } = this.session
+    const { account } = job.zone
+    const askedAtMs = requestedAt + deps.apiClock.offsetOf(account)
+    if (ageMs === 0) return { beganAtMs: askedAtMs }
+    // A cache tells no time, and while nothing else has, this host's clock may be days ahead: it proves nothing new.
+    const isHeard = deps.apiClock.earliest(account) !== undefined
+    const { caughtUpAtMs = startOf(job.stream.day) } = checkpoint()
+    const beganAtMs = isHeard ? askedAtMs - ageMs : Math.min(askedAtMs - ageMs, caughtUpAtMs)
+    return { beganAtMs, ageMs: askedAtMs - beganAtMs }
   }
 
   #dueOf(checkpoint: Checkpoint): Due {
@@ -291,9 +308,25 @@ export class Reading implements AsyncDisposable {
     const { sinceMs, pages, known } = scan
     if (sinceMs === undefined || pages > 0) return scan
     const fromMinute = minuteOf(sinceMs)
-    const minutes = await this.session.deps.store.ledger.minutes(this.session.job.stream)
+    const { deps, job, checkpoint } = this.session
+    const minutes = await deps.store.ledger.minutes(job.stream)
     const older = minutes.filter(({ minute }) => minute !== untimedMinute && minute < fromMinute)
-    return { ...scan, known: Math.max(0, known - sumOf(older, 'count')) }
+    // The ledger counts events with an own id too, and what the API never listed.
+    const isListed = sumOf(minutes, 'count') === checkpoint().listed
+    const slid = isListed ? sumOf(older, 'count') : await this.#listedIn(older)
+    return { ...scan, known: Math.max(0, known - slid) }
+  }
+
+  /** How many events of these minutes are seen as they are listed. An hour at a time: an index may be large. */
+  async #listedIn(minutes: readonly MinuteCount[]): Promise<number> {
+    const hours = Map.groupBy(minutes, ({ minute }) => Math.floor(minute / 60)).values()
+    let listed = 0
+    for (const hour of hours) {
+      const packed = await this.session.loadSeen(hour.map(({ minute }) => minute))
+      for (const bytes of packed.values())
+        listed += asListed(unpackFingerprints(bytes).map((fingerprint) => ({ fingerprint })))
+    }
+    return listed
   }
 
   /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { endOf } from '../../src/domain/day.ts'
+import { endOf, startOf } from '../../src/domain/day.ts'
 import { LatestPages } from '../../src/pump/latest-pages.ts'
 import { sharePages } from '../../src/shield/shared-pages.ts'
 import { PageBudget } from '../../src/shield/client/page-budget.ts'
@@ -27,15 +27,32 @@ async function stageOf(answer: Answer): Promise<Stage> {
   return stage
 }
 
+/** An answer from no cache has told it. */
+const hearTime = ({ apiClock }: Stage) => apiClock.learn('default', 0, {})
+
 describe('an answer from a cache', () => {
-  it('counts as old as it is, ships what it lists, and sets no clock', async () => {
+  it('counts as old as it is, and ships what it lists', async () => {
     const stage = await stageOf(fromCache(listingOf(firstEvents(3), 5), () => 10 * minuteMs))
+    hearTime(stage)
     const askedMs = stage.clock.now()
     await stage.pump()
     expect(stage.ids()).toEqual(['e0', 'e1', 'e2'])
     const lastFull = { beganAtMs: askedMs - 10 * minuteMs, ageMs: 10 * minuteMs }
     expect(await stage.read()).toMatchObject({ caughtUpAtMs: askedMs - 10 * minuteMs, lastFull })
+  })
+
+  it('sets no clock; while nothing else has told the time, it proves no later state than was proven', async () => {
+    let ageMs = 10 * minuteMs
+    const stage = await stageOf(fromCache(listingOf(firstEvents(3), 5), () => ageMs))
+    await stage.pump()
+    expect(stage.ids()).toEqual(['e0', 'e1', 'e2'])
     expect(stage.apiClock.isConfirmed('default')).toBe(false)
+    expect(await stage.read()).toMatchObject({ caughtUpAtMs: startOf(stream.day) })
+    ageMs = 0
+    await stage.clock.advance(policy.everyMs)
+    const askedMs = stage.clock.now()
+    await stage.pump()
+    expect(await stage.read()).toMatchObject({ caughtUpAtMs: askedMs })
   })
 
   it('moves no caught-up time back, and is asked for again at the pace of polls', async () => {
@@ -85,6 +102,7 @@ describe('an answer from a cache', () => {
   it('that is no older than the page before it counts', async () => {
     const ages = [0, 10 * minuteMs, 5 * minuteMs, 0]
     const stage = await stageOf(fromCache(listingOf(firstEvents(6), 2), (number) => ages[number] ?? 0))
+    hearTime(stage)
     const askedMs = stage.clock.now()
     expect(await stage.pump()).toBeUndefined()
     expect(await stage.read()).toMatchObject({ lastFull: { beganAtMs: askedMs - 10 * minuteMs } })
@@ -92,6 +110,7 @@ describe('an answer from a cache', () => {
 
   it('is as old for each stream that shares it', async () => {
     const stage = await stageOf(fromCache(listingOf(firstEvents(3), 5), () => 10 * minuteMs))
+    hearTime(stage)
     const source = sharePages(withMemory(stage.deps.source, new PageBudget(1e9)), {
       sinks: 2,
       keptBytes: 1e9,

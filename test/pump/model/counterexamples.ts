@@ -218,6 +218,31 @@ const broken: readonly (readonly [string, Own, Partial<WorldOptions>, Partial<Fa
     { order: 'arrival', cursors: 'offset', pageSize: 20 },
     { crash: 0.04 },
   ],
+  [
+    'of the events that a scan need not meet any more those with an own id were counted, which it never had to meet',
+    {
+      seed: 890535757,
+      perDay: 60,
+      oddShare: 0.05,
+      everyMs: 900_000,
+      load: { events: 75, pages: 100 },
+      bodyEvents: 6,
+      troubles: { count: 5, longestMs: 3_600_000, shrinkings: 5 },
+      keepDays: 0.01,
+      readRequestShare: 0.01,
+    },
+    {
+      order: 'arrival',
+      cursors: 'anchor',
+      pageSize: 10,
+      listedDays: 12,
+      cursorLifeMs: 6_626_813,
+      dates: 'sometimes wrong',
+      latencyMs: 1012,
+      emptyShare: 0.05,
+    },
+    { freeze: 0.01, lostAnswer: 0.01, sinkFailure: 0.02, bucket: 0.05, failover: 0.02 },
+  ],
 ]
 
 export const counterexamples = broken.map(([why, own, world, faults]) => {

@@ -83,7 +83,7 @@ async function turn(run: Run, worker: Worker): Promise<void> {
     )
     return
   }
-  const before = (await run.keeper.store.ledger.read(next.stream))?.lastFull?.beganAtMs
+  const before = await run.keeper.store.ledger.read(next.stream)
   const { priority, readRequest = { id: run.readRequests.get(streamKey(next.stream)) } } = next
   const end = await worker.pump(next, readRequest.id, priority)
   if (end === 'failed') time.hostMs += 5_000
@@ -119,7 +119,7 @@ async function backfill(run: Run, worker: Worker): Promise<void> {
   const request = backfills.get(key) ?? `backfill ${run.time.hostMs}`
   backfills.set(key, request)
   await worker.pump({ stream, zone, ordering: unknownOrdering }, request, 'backfill')
-  await checkStream(run, stream, before?.lastFull?.beganAtMs)
+  await checkStream(run, stream, before)
   if ((await keeper.store.ledger.read(stream))?.lastRequest?.id === request) backfills.delete(key)
 }
 
