@@ -55,11 +55,14 @@ async function judge(run: Run, checkpoint: Checkpoint, gaps: readonly Gap[]): Pr
     isRead &&
     lastFull.beganAtMs > (ended?.atMs ?? Infinity) &&
     !(areClocksRight && Math.abs(skewMs) < 600_000)
+  // A backfill under a wrong Date puts the time of the last reading before the end of the day.
+  const isMisdated = run.options.backfillShare > 0 && dates !== 'right' && !isRead
   // Once the state has dropped a day that could not be shipped once more, nothing tells that it was read before.
   if (
     ended?.as === 'expired' &&
     gone === undefined &&
     !isDoubted &&
+    !isMisdated &&
     !isResent &&
     isRead !== (gaps.length === 0)
   )
