@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { once } from 'node:events'
+import { createServer, get } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { shiftDay } from '../../src/domain/day.ts'
 import { Secret } from '../../src/domain/text/secret.ts'
 import { cellStates } from '../../src/status/queries.ts'
@@ -13,7 +16,7 @@ const shop = { zone: 101, sink: 'siem', day: today }
 const archive = { ...shop, sink: 'archive' }
 
 describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
-  const { show, showDay, open, serveWorld } = usePages()
+  const { show, showDay, open, openFile, serveWorld } = usePages()
 
   it('shows each day of a route in its state, with its events', async () => {
     const world = story()
@@ -217,6 +220,45 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     )
     expect(await page.locator('#problems').innerText()).toContain('<script>alert(2)</script>\\u202e')
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+  })
+
+  it('works below the path of a proxy: files, choices and refreshes', async () => {
+    const world = story()
+    const { url } = await serveWorld(world)
+    const proxy = createServer((request, response) => {
+      const [, path] = /^\/shieldlog(\/.*)$/.exec(request.url ?? '') ?? []
+      const { headers } = request
+      if (path === undefined) response.writeHead(404).end()
+      else
+        get(new URL(path, url), { headers: { ...headers, host: new URL(url).host } }, (answer) => {
+          response.writeHead(answer.statusCode ?? 502, answer.headers)
+          answer.pipe(response)
+        })
+    })
+    await once(proxy.listen(0, '127.0.0.1'), 'listening')
+    onTestFinished(() => void proxy.close())
+    const { port } = proxy.address() as AddressInfo
+    const asked: string[] = []
+    proxy.on('request', ({ url: path = '' }) => asked.push(path))
+    const { page, again } = await openFile(`http://127.0.0.1:${port}/shieldlog/`)
+    await page.locator('#headline').waitFor()
+    await cell(page, archive).click()
+    await page.locator('#day').getByText('Evidence').waitFor()
+    change(world, archive, { counters: readDay(archive, 999_000).counters })
+    await again()
+    await expect.poll(() => cell(page, archive).innerText()).toBe('999K')
+    expect(asked.filter((path) => !path.startsWith('/shieldlog/') && path !== '/favicon.ico')).toEqual([])
+    expect(
+      await page.evaluate('getComputedStyle(document.querySelector("#grid-body a")).textDecorationLine'),
+    ).toBe('none')
+  })
+
+  it('can be read without JavaScript: each choice is a link', async () => {
+    const { page } = await open(story(), {}, '', { javaScriptEnabled: false })
+    expect(await page.locator('#headline').innerText()).not.toBe('')
+    await cell(page, shop).click()
+    await page.locator('#day').getByText('Evidence').waitFor()
+    expect(new URL(page.url()).search).toContain('day=')
   })
 
   it('asks for the token once, and keeps it in memory only', async () => {

@@ -61,7 +61,7 @@ export function usePages() {
     page.on('request', (request) => {
       if (new URL(request.url()).origin !== new URL(url).origin) faults.push(`asked ${request.url()}`)
     })
-    await page.clock.install()
+    if (context.javaScriptEnabled !== false) await page.clock.install()
     await page.goto(url)
     /** Lets the page ask the server again. */
     return { page, again: () => page.clock.runFor(5_000) }
