@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { defineConfig, type OxlintOverride } from 'oxlint'
 
 type Pattern = ({ regex: string } | { group: string[] }) & { message: string; allowTypeImports?: boolean }
@@ -34,27 +35,11 @@ const rooms = [
   'server',
 ]
 /** A task a folder: none imports another one. */
-const tasks = [
-  'audit',
-  'backfill',
-  'check',
-  'completion',
-  'config',
-  'dead-letters',
-  'figures',
-  'gaps',
-  'health',
-  'init',
-  'look',
-  'notify',
-  'probe',
-  'rate-limit',
-  'run',
-  'simulate',
-  'state',
-  'status',
-  'zones',
-].map((name) => `tasks/${name}`)
+const tasks = readdirSync(new URL('../src/tasks', import.meta.url), { withFileTypes: true })
+  .filter((each) => each.isDirectory())
+  .map(({ name }) => `tasks/${name}`)
+/** What brings parts together may import. */
+const below = ['state', ...stores, 'config', 'redis', 'sqlite', 'pump', 'plan', 'clock.ts', ...adapter]
 const ofTasks = [
   'tasks',
   'terminal',
@@ -83,42 +68,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'tasks/run': [...ofTasks, 'process', 'simulator'],
   'tasks/simulate': [...ofTasks, 'simulator'],
   terminal: ['config', 'telemetry', 'clock.ts', ...adapter],
-  process: [
-    'upkeep',
-    'assemble',
-    ...rooms,
-    'state',
-    ...stores,
-    'schedule',
-    ...schedules,
-    'config',
-    'redis',
-    'sqlite',
-    'pump',
-    'plan',
-    'clock.ts',
-    ...adapter,
-  ],
+  process: ['upkeep', 'assemble', ...rooms, 'schedule', ...schedules, ...below],
   upkeep: ['days', 'telemetry', 'config', 'sinks/file', 'pump', 'plan', ...adapter],
-  assemble: [
-    'days',
-    'discovery',
-    'shield',
-    'formats',
-    'sinks',
-    ...sinks,
-    'telemetry',
-    'transport',
-    'state',
-    ...stores,
-    'config',
-    'redis',
-    'sqlite',
-    'pump',
-    'plan',
-    'clock.ts',
-    ...adapter,
-  ],
+  assemble: ['days', 'discovery', 'shield', 'formats', 'sinks', ...sinks, 'telemetry', 'transport', ...below],
   discovery: [...adapter, 'shield', 'config', 'pump'],
   shield: httpAdapter,
   formats: adapter,

@@ -71,7 +71,11 @@ const commands: readonly (readonly [name: string, description: string, load: () 
     'write a commented configuration, from questions or options',
     () => import('../tasks/init/command.ts'),
   ],
-  ['state', 'change names in the store', () => import('../tasks/state/command.ts')],
+  [
+    'state',
+    'copy the state; rename or forget sinks and zones in it',
+    () => import('../tasks/state/command.ts'),
+  ],
   [
     'simulate',
     'serve the simulator of the API and print its address',

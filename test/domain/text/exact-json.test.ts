@@ -26,7 +26,7 @@ const text = fc.constantFrom(
 const key = fc
   .constantFrom('a', 'b', 'timestamp', '__proto__', 'rawJSON', '1')
   .map((each) => JSON.stringify(each))
-/** JSON text as any service might write it, without a key twice in an object. */
+/** JSON text of any shape. No object has a key twice: of those only the last one is kept. */
 const anyJson = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small' },
