@@ -1,4 +1,5 @@
 import { dayMs, dayOf, daysFrom, endOf, firstReadable, startOf, type Day } from '../../domain/day.ts'
+import { jsonText } from '../../domain/text/json.ts'
 import type { Settings } from '../options.ts'
 import { entryJson, type EntryShape, type WireEntry } from './entry.ts'
 import { hashOf, mix } from './hash.ts'
@@ -48,7 +49,7 @@ export function createTraffic(settings: Settings) {
       const given = own?.[index] as WireEntry | null | undefined
       return timestampMs ?? (Number.isFinite(given?.timestamp) ? given!.timestamp : arrivedMs)
     }
-    const texts = own?.map((entry) => JSON.stringify(entry))
+    const texts = own?.map(jsonText)
     listing(zone, day).add(typeof entries === 'number' ? entries : entries.length, timeOf, texts)
   }
 
