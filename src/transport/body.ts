@@ -20,10 +20,19 @@ interface Decoder {
   readonly later: Decode<Promise<Buffer>>
 }
 
+const [inflated, inflatedRaw] = [promisify(zlib.inflate), promisify(zlib.inflateRaw)]
+
+/** Some servers send it without the two bytes of this header. */
+function isOfZlib(body: Buffer): boolean {
+  return (body[0]! & 0x0f) === 8 && body.readUInt16BE(0) % 31 === 0
+}
+
 const decoders: Readonly<Record<string, Decoder | undefined>> = {
   gzip: { magic: Buffer.from([0x1f, 0x8b]), atOnce: zlib.gunzipSync, later: promisify(zlib.gunzip) },
-  // Some servers send it without the header of zlib.
-  deflate: { atOnce: zlib.unzipSync, later: promisify(zlib.unzip) },
+  deflate: {
+    atOnce: (body, options) => (isOfZlib(body) ? zlib.inflateSync : zlib.inflateRawSync)(body, options),
+    later: (body, options) => (isOfZlib(body) ? inflated : inflatedRaw)(body, options),
+  },
   br: { atOnce: zlib.brotliDecompressSync, later: promisify(zlib.brotliDecompress) },
   zstd: {
     magic: Buffer.from([0x28, 0xb5, 0x2f, 0xfd]),

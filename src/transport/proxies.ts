@@ -6,15 +6,15 @@ type Environment = Readonly<Record<string, string | undefined>>
 /**
  * The proxy that the environment names for a URL, as curl, Go and Python read it: `HTTPS_PROXY`, `HTTP_PROXY` and
  * `ALL_PROXY`, and none for what `NO_PROXY` names (names with their subdomains, `*.name` for these alone, addresses,
- * networks, `10.1.*`, each also with a port, or `*`). A small name of a variable counts before the large one. Throws
- * Failure (stop) for a proxy that cannot be used.
+ * networks, `10.1.*`, each also with a port, or `*`). A small name of a variable counts before the large one; a proxy
+ * without a scheme is one of HTTP. Throws Failure (stop) for a proxy that cannot be used.
  */
 export function proxyOf(url: URL, environment: Environment = process.env): URL | undefined {
   const variable = (name: string) => environment[name] ?? environment[name.toUpperCase()]
   const ofHttp = variable('http_proxy') ?? variable('all_proxy')
   const named = url.protocol === 'https:' ? (variable('https_proxy') ?? ofHttp) : ofHttp
   if (named === undefined || named === '' || isExempt(url, variable('no_proxy') ?? '')) return undefined
-  const proxy = URL.parse(named)
+  const proxy = URL.parse(named.includes('://') ? named : `http://${named}`)
   if (proxy !== null && /^https?:$/.test(proxy.protocol)) return proxy
   const why = /^socks/i.test(named)
     ? 'it is a SOCKS proxy, and shieldlog connects through HTTP proxies only'

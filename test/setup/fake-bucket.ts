@@ -42,6 +42,8 @@ export interface FakeBucket {
   conditions: 'kept' | 'ignored' | 'unsupported' | 'raced'
   /** Asks for a checksum of each object, as a bucket with Object Lock does. */
   needsChecksum: boolean
+  /** Lists as the first version does: without a token of the next page. */
+  listsAsOfOld: boolean
   /** The fault of a request, if any. */
   fault: (request: BucketRequest) => Fault | undefined
 }
@@ -60,6 +62,7 @@ export async function startFakeBucket({
     requests: [],
     conditions: 'kept',
     needsChecksum: false,
+    listsAsOfOld: false,
     fault: () => undefined,
   }
 
@@ -150,7 +153,8 @@ export async function startFakeBucket({
       (key) =>
         `<Contents><Key>${encodeURIComponent(key).replaceAll("'", '&#39;')}</Key><Size>${fake.objects.get(key)!.body.length}</Size></Contents>`,
     )
-    const more = rest.length > 2 ? `<NextContinuationToken>${page[1]}</NextContinuationToken>` : ''
+    const hasToken = rest.length > 2 && !fake.listsAsOfOld
+    const more = hasToken ? `<NextContinuationToken>${page[1]}</NextContinuationToken>` : ''
     return `<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>${rest.length > 2}</IsTruncated>${more}${contents.join('')}</ListBucketResult>`
   }
   return fake

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
-import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { readBody } from '../../src/transport/body.ts'
@@ -47,6 +47,7 @@ it.each([
   ['', text],
   ['x-gzip', gzipSync(text)],
   ['deflate', deflateSync(text)],
+  ['deflate', deflateRawSync(text)],
   ['none', text],
   ['utf-8', text],
   ['gzip, identity', gzipSync(text)],

@@ -11,6 +11,7 @@ describe('the proxy of the environment', () => {
     ['https://api.example/', { HTTPS_PROXY: `${proxy}/` }],
     ['https://api.example/', { https_proxy: proxy, HTTPS_PROXY: 'http://other.example' }],
     ['https://api.example/', { HTTP_PROXY: proxy }],
+    ['https://api.example/', { HTTPS_PROXY: 'proxy.example:3128' }],
     ['https://api.example/', { ALL_PROXY: proxy }],
     ['http://api.example/', { all_proxy: proxy }],
     ['http://api.example/', { HTTP_PROXY: proxy, HTTPS_PROXY: 'http://other.example' }],

@@ -19,8 +19,6 @@ interface Destination {
   readonly name: string
   /** Names sink and destination in failures, without secrets. */
   readonly what: string
-  /** Named in failures of the network, where `what` does not name the host. */
-  readonly origin?: string | undefined
   /** What a redirect may be relative to. */
   readonly base: URL
   readonly tls: Tls
@@ -54,7 +52,9 @@ export function createExchanges(
     signal: AbortSignal,
   ): Promise<Answer> {
     if (signal.aborted) throw cancelled(signal.reason)
-    const limits = { ...to, timeoutMs: to.timeoutSeconds * 1000, maxBytes, clock }
+    // Another host, such as that of tokens, is named.
+    const origin = to.what.includes(request.origin) ? undefined : request.origin
+    const limits = { what: to.what, origin, timeoutMs: to.timeoutSeconds * 1000, maxBytes, clock }
     return exchange(dispatcher, request, limits, signal)
   }
 

@@ -27,8 +27,6 @@ export interface Protocol<Credentials extends object> {
   readonly address: string
   /** Where the keys begin; ends with a slash. */
   readonly base: URL
-  /** Named in failures of the network, where `address` does not name the host. */
-  readonly origin?: string | undefined
   /** In front of each name of metadata, as a header. */
   readonly metadataPrefix: string
   /** Headers of a new object: only where the key is free, and what it is stored as. */
@@ -92,14 +90,14 @@ export class HttpStore<Credentials extends object> implements ObjectStore {
   #used: Credentials | undefined
 
   constructor(settings: Settings, protocol: Protocol<Credentials>, deps: StoreDeps) {
-    const { address, origin, base } = protocol
+    const { address, base } = protocol
     this.address = address
     this.#protocol = protocol
     this.#deps = deps
     this.#what = `sink ${settings.name} (${address})`
     const secrets = () => Object.values(this.#used ?? {}).filter((value) => typeof value === 'string')
     const mask = (text: string) => masked(text, secrets())
-    this.#exchanges = createExchanges({ ...settings, what: this.#what, origin, base, mask }, deps)
+    this.#exchanges = createExchanges({ ...settings, what: this.#what, base, mask }, deps)
   }
 
   async create(key: string, body: Buffer, kind: ObjectKind, signal: AbortSignal): Promise<Created> {

@@ -44,8 +44,6 @@ function protocolOf(settings: S3SinkConfig): Protocol<Credentials> {
   return {
     address: addressOf(settings),
     base,
-    // The address of a bucket of AWS does not name its host.
-    origin: endpoint === null ? undefined : base.origin,
     metadataPrefix: 'x-amz-meta-',
     isUnconditional,
     creation: {
@@ -92,8 +90,10 @@ function protocolOf(settings: S3SinkConfig): Protocol<Credentials> {
           const bytes = Number(elementOf(each, 'Size'))
           return { key: isEncoded ? decodeURIComponent(key.replaceAll('+', ' ')) : key, bytes }
         })
-      const isTruncated = elementOf(xml, 'IsTruncated') === 'true'
-      return { objects, next: isTruncated ? elementOf(xml, 'NextContinuationToken') : undefined }
+      if (elementOf(xml, 'IsTruncated') !== 'true') return { objects, next: undefined }
+      // A service that knows only the first version of listings would leave out the rest.
+      const next = elementOf(xml, 'NextContinuationToken') ?? ''
+      return next === '' ? undefined : { objects, next }
     },
   }
 }

@@ -131,10 +131,10 @@ export function createForget(root: Root): Upkeep['forget'] {
   const { records, clock } = root
   return async (of) => {
     await root.refresh()
-    const { names } = root
+    // By the names of now: what another process renames meanwhile belongs to another sink.
     const isOf =
       'sink' in of
-        ? (key: string) => storedIn(key) === names.storedOf(of.sink)
+        ? (key: string) => root.names.sinkOf(storedIn(key)) === of.sink
         : (key: string) => key.startsWith(`${of.zone}/`)
     let dropped = 0
     for await (const page of records.scan('heads', streamsAtOnce)) {
@@ -145,7 +145,7 @@ export function createForget(root: Root): Upkeep['forget'] {
       for (const [key, value] of page)
         if (isOf(key)) {
           const { leftUs } = await lives(records, jsonOf<Head>(value).holder)
-          throw held(streamOf(key, names)!, leftUs, clock)
+          throw held(streamOf(key, root.names)!, leftUs, clock)
         }
     await forgetDeadLetters(root, isOf)
     for (const collection of ofRoutes) await dropWhere(root, collection, isOf)

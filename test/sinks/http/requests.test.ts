@@ -4,7 +4,12 @@ import { systemClock } from '../../../src/clock.ts'
 import type { Event } from '../../../src/domain/event/event.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import { retryAtOf } from '../../../src/sinks/http/exchanges.ts'
-import { type Preset, readPage, type Verdict } from '../../../src/sinks/http/protocol/preset.ts'
+import {
+  type Authorisation,
+  type Preset,
+  readPage,
+  type Verdict,
+} from '../../../src/sinks/http/protocol/preset.ts'
 import { createPreset } from '../../../src/sinks/http/presets/registry.ts'
 import { Requests } from '../../../src/sinks/http/requests.ts'
 import type { EventOutcome } from '../../../src/sinks/settle.ts'
@@ -173,6 +178,14 @@ describe('credentials', () => {
     expect(failure.message).toBe(`sink siem (${server.url}) answered 401 (bad ***): x`)
     expect(refusedBefore).toEqual([undefined, { 'x-token': 't0ken-1' }])
     expect(server.got).toHaveLength(2)
+  })
+
+  it('of another host name that one where it cannot be reached', async () => {
+    const elsewhere = { url: new URL('http://127.0.0.1:1/token'), method: 'POST', headers: {} } as const
+    const authorise = ({ ask }: Authorisation) => ask(elsewhere).then(() => ({}))
+    const { send } = await createParts(reply(200), { kind: 'delivered' }, { authorise })
+    const failure = await failureOf(send(pieces, never))
+    expect(failure.message).toContain('cannot connect to http://127.0.0.1:1: connection refused')
   })
 
   it('that are invalid in a header are an error of the sink, and not shown', async () => {

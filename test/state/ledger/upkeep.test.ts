@@ -1,5 +1,10 @@
+import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
+import type { Records } from '../../../src/ports/records.ts'
 import type { Store } from '../../../src/ports/store.ts'
+import { openLedger } from '../../../src/state/ledger/store.ts'
+import { openMemoryRecords } from '../../../src/state/sqlite/records.ts'
+import { createFakeClock } from '../../fakes/fake-clock.ts'
 import {
   buildCommit,
   buildDeadLetter,
@@ -185,6 +190,24 @@ describe('forgetting', () => {
     await store.ledger.take(buildStream({ zone: 101, sink: 'siem' }), one)
     await expect(store.upkeep.forget({ zone: 101 })).rejects.toMatchObject({ code: 'held' })
     expect((await left(store)).deadLetters).toContain('101 siem 1')
+  })
+
+  it('a sink that another process renames meanwhile keeps all that is stored of it', async () => {
+    const [clock, handle] = [createFakeClock(), new DatabaseSync(':memory:')]
+    const openOn = (records: Records) =>
+      openLedger({ records, clock, place: 'memory', deadLetterMaxBytes: 10_000 })
+    const other = await openOn(await openMemoryRecords(clock, handle))
+    await commitOnce(other, buildStream({ sink: 'archive' }), { deadLetters: [letter({ sink: 'archive' })] })
+    const records = await openMemoryRecords(clock, handle)
+    const store = await openOn({
+      ...records,
+      async *scan(...asked) {
+        if (asked[0] === 'heads') await other.upkeep.renameSink('archive', 'lake').catch(() => undefined)
+        yield* records.scan(...asked)
+      },
+    })
+    expect(await store.upkeep.forget({ sink: 'archive' })).toBe(0)
+    expect(await left(other)).toMatchObject({ streams: ['101 lake'], deadLetters: ['101 lake 1'] })
   })
 })
 
