@@ -60,7 +60,19 @@ export async function readBody(body: Readable, limits: BodyLimits): Promise<Buff
     if (bytes > limits.maxBytes) throw tooLarge(limits.maxBytes)
     chunks.push(chunk)
   }
-  return decode(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes), limits)
+  if (chunks.length === 1) return decode(chunks[0]!, limits)
+  const joined = Buffer.concat(chunks, bytes)
+  for (const chunk of chunks) giveBack(chunk)
+  return decode(joined, limits)
+}
+
+/**
+ * Gives the memory of a buffer back at once: V8 counts memory outside its heap, and collects the whole heap whenever
+ * 32 MiB of it were used. The buffer is empty from then on, with all others over the same memory. Smaller ones stay as they
+ * are: they may lie in the pool that all of Node shares.
+ */
+export function giveBack({ buffer, length }: Buffer): void {
+  if (length >= Buffer.poolSize / 2 && buffer instanceof ArrayBuffer) buffer.transfer(0)
 }
 
 /** Undoes the codings from the last to the first. */
@@ -69,7 +81,11 @@ async function decode(body: Buffer, limits: BodyLimits): Promise<Buffer> {
   const codings = named.map((each) => each.trim()).filter((each) => !plainCodings.has(each))
   if (codings.length > mostCodings) throw badBody(`it has ${codings.length} content codings`)
   let decoded = body
-  for (const coding of codings.reverse()) decoded = await decodeOne(decoded, coding, limits.maxBytes)
+  for (const coding of codings.reverse()) {
+    const coded = decoded
+    decoded = await decodeOne(coded, coding, limits.maxBytes)
+    if (decoded !== coded) giveBack(coded)
+  }
   return decoded
 }
 

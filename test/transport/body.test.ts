@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
+import { Readable } from 'node:stream'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -140,3 +141,13 @@ it.each(['identity', 'gzip'])(
     })
   },
 )
+
+it('gives the memory of large chunks back once they are joined, and leaves small ones as they are', async () => {
+  const large = [randomBytes(65_536), randomBytes(65_536)]
+  const small = Buffer.from('shared with others')
+  const whole = Buffer.concat([...large, small])
+  const body = Readable.from([...large, small], { objectMode: true })
+  expect(await readBody(body, { encoding: undefined, maxBytes: 1e6 })).toEqual(whole)
+  expect(large.map(({ length }) => length)).toEqual([0, 0])
+  expect(small.toString()).toBe('shared with others')
+})

@@ -6,7 +6,7 @@ import { type Operation, type RequestOutcome, requestOutcomes } from '../../doma
 import type { Secret } from '../../domain/text/secret.ts'
 import type { PageRequest } from '../../ports/delivery.ts'
 import type { AccountGate, Clock, Telemetry } from '../../ports/process.ts'
-import { acceptedEncodings } from '../../transport/body.ts'
+import { acceptedEncodings, giveBack } from '../../transport/body.ts'
 import type { Tls } from '../../domain/tls.ts'
 import { createDispatcher } from '../../transport/dispatcher.ts'
 import { type Answer, exchange, headerOf, isSuccess } from '../../transport/exchange.ts'
@@ -227,13 +227,17 @@ export class ShieldClient {
     const answer = await this.#sendOnce(attempt).catch((error: unknown) => tellFailure(error))
     const endedMs = clock.monotonic()
     const { status, body, headers: _, details: __, ...told } = answer
+    const bytes = body.length
     const isGood = isSuccess(status)
     if (isGood && operation === 'event_logs') this.#sizes.saw(body.length)
     if (isGood) memory.resize(memoryOf(body.length))
     let held: { readonly value: T } | undefined
     const value = (): T => {
       try {
-        held ??= { value: read(this.#parsed(answer, attempt)) }
+        if (held === undefined) {
+          held = { value: read(this.#parsed(answer, attempt)) }
+          giveBack(body)
+        }
       } catch (error) {
         return tellFailure(error, endedMs)
       }
@@ -243,7 +247,7 @@ export class ShieldClient {
     const isKnown = answer.hash !== undefined && answer.hash === page?.known
     if (isGood && isKnown) tell('ok', endedMs)
     else if (!isGood || page?.ahead !== true) value()
-    return { ...told, value, bytes: body.length }
+    return { ...told, value, bytes }
   }
 
   /** The body of a success. Throws the Failure that any other answer is. */

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Event } from '../../domain/event/event.ts'
 import type { Format } from '../../ports/delivery.ts'
+import { giveBack } from '../../transport/body.ts'
 import { compressors, joinTexts, lineOf, type Text } from '../lines.ts'
 import type { Settled } from '../settle.ts'
 import type { BatchLimits, Compression, Layout, Preset } from './protocol/preset.ts'
@@ -96,7 +97,9 @@ export async function packBody(
   // Begun first: the thread pool compresses while this thread hashes.
   const compressing = compression === 'none' ? plain : compressors[compression](plain)
   const key = hash('sha256', plain, 'hex')
-  return { key, bytes: await compressing }
+  const bytes = await compressing
+  if (bytes !== plain) giveBack(plain)
+  return { key, bytes }
 }
 
 /** The body before compression; groups in the order of their first events. */
