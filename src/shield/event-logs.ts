@@ -43,8 +43,12 @@ export function createEventLogSource(
       const path = pagePath(zone.id, day, cursor ?? client.firstPage, cursor === null)
       const token = cursor ?? undefined
       const call = { operation: 'event_logs', method: 'GET', path, token, read, page } as const
-      const { value, reservation, ...answer } = await client.send(call, signal, memory)
-      return { ...answer, content: value, release: reservation.release }
+      const { value, drop, reservation, ...answer } = await client.send(call, signal, memory)
+      const release = () => {
+        reservation.release()
+        drop()
+      }
+      return { ...answer, content: value, release }
     },
   }
 }

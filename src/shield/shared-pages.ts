@@ -84,7 +84,8 @@ export function sharePages(source: EventLogSource, { sinks, keptBytes, clock }: 
         throw error
       }
     }
-    const page = { ...answer, content }
+    // One stream releases what others may still read: the collector drops the answer.
+    const page = { ...answer, content, release: shared.memory.release }
     shared.landed = { page, tookMs }
     if (shared.waiting > 0) pages.keep(shared, page, clock.steady())
     else pages.drop(shared)

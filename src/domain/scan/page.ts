@@ -18,8 +18,9 @@ export interface PageContent {
 /** One answer of the API, normalised. */
 export interface Page {
   /**
-   * Parsed at the first call, and kept; only that of a page that was fetched ahead throws Failure. No getters: V8 keeps those of each object literal, and so all entries of the
-   * page, until its next major collection.
+   * Parsed at the first call, which comes before `release`, and kept; only that of a page that was fetched ahead throws
+   * Failure. No getters: V8 keeps those of each object literal, and so all entries of the page, until its next major
+   * collection.
    */
   readonly content: () => PageContent
   /** Of the decoded body. */

@@ -207,7 +207,7 @@ export class ShieldClient {
 
   /**
    * Counts and times a request up to its answer. One whose hash is known is not parsed, and a page that is fetched ahead
-   * not here: `value` throws then, as `failureOf` and `read` do.
+   * not here: `value` throws then, as `failureOf` and `read` do. After `drop` nobody may ask for a value that was not made.
    */
   async #try<T>(attempt: Try<T>, memory: Reservation) {
     const { account, clock, telemetry } = this.#options
@@ -247,7 +247,7 @@ export class ShieldClient {
     const isKnown = answer.hash !== undefined && answer.hash === page?.known
     if (isGood && isKnown) tell('ok', endedMs)
     else if (!isGood || page?.ahead !== true) value()
-    return { ...told, value, bytes }
+    return { ...told, value, bytes, drop: () => giveBack(body) }
   }
 
   /** The body of a success. Throws the Failure that any other answer is. */
