@@ -61,87 +61,12 @@ export interface Destination<Each> {
   mask(text: string): string
 }
 
-/** What is known of the sink of a stream. */
-export interface Evidence {
-  readonly stream: string
+/** A delivery of one stream, and what is known of its sink. */
+interface Settling<Each>
+  extends Pick<SinkDeps, 'clock' | 'random'>, Pick<OpenOptions, 'hasTaken' | 'refusalsStand'> {
+  readonly stream: Stream
   readonly tally: Tally
-  /** Whether the sink has ever accepted an event, by this process or by the store. */
-  readonly hasTaken: () => Promise<boolean>
-  /** A refusal needs no other event as evidence: the events are dead letters already, or a person tries one. */
-  readonly refusalsStand: boolean
-}
-
-export function evidenceOf(
-  stream: Stream,
-  { hasTaken, refusalsStand = false }: Pick<OpenOptions, 'hasTaken' | 'refusalsStand'>,
-  tally: Tally,
-): Evidence {
-  const hasEver = async () => tally.hasTaken() || (await hasTaken?.()) === true
-  return { stream: streamKey(stream), tally, hasTaken: hasEver, refusalsStand }
-}
-
-/** Results of a delivery so far. They remain valid when the rest of the delivery fails. */
-export class Settled {
-  readonly taken: Event[] = []
-  readonly refusals: Refusal[] = []
-  readonly skipped: Skip[] = []
-  /** Of the accepted events: those that the destination says it dropped, without saying which. */
-  lost = 0
-  /** Bytes of the accepted events. */
-  bytes = 0
-  /** Bodies that wait at the destination by their receipts: accepts their events, once it confirms it. */
-  readonly waiting = new Map<number, () => void>()
-
-  take(pieces: readonly Piece[], receipt?: number): void {
-    const accept = () => {
-      for (const { event, bytes } of pieces) {
-        this.taken.push(event)
-        this.bytes += bytes
-      }
-    }
-    if (receipt === undefined) accept()
-    else this.waiting.set(receipt, accept)
-  }
-
-  /** An event that is not accepted: a dead letter, or too old to be one. */
-  refuse(event: Event, reason: RefusalReason | SkipReason, answer: string): undefined {
-    if (reason === 'too_old') this.skipped.push({ event, reason, answer })
-    else this.refusals.push({ event, reason, answer })
-  }
-
-  /**
-   * What became of a delivery that ended with this failure, if with one. Throws it where nothing is settled. Before the
-   * sink has accepted any event, a refusal may be an error of the sink, and one by size needs no proof: refusals alone are
-   * then too few to show which, so nothing becomes a dead letter. The next accepted event, of any stream, decides.
-   */
-  async delivery(
-    { hasTaken, refusalsStand, to }: Pick<Settling<Piece>, 'hasTaken' | 'refusalsStand' | 'to'>,
-    failure?: Failure,
-    isKeptBack = false,
-  ): Promise<Delivery> {
-    const { taken, refusals, skipped, bytes, lost } = this
-    if (failure !== undefined && taken.length + refusals.length + skipped.length === 0) throw failure
-    const open = refusalsStand ? [] : refusals.filter(({ reason }) => reason === 'refused')
-    if (open.length > 0 && !(await hasTaken())) {
-      const count = open.length === 1 ? 'the only event' : `all ${open.length} events`
-      const said = excerptOf(open[0]!.answer)
-      const why = `${to.what} refused ${count} and has accepted none yet${said}: ${to.remedy}`
-      throw failure ?? new Failure('retry', 'rejected', why)
-    }
-    return {
-      refusals,
-      committed: [],
-      bytes,
-      ...(skipped.length > 0 && { skipped }),
-      ...(lost > 0 && { lost }),
-      ...((failure !== undefined || isKeptBack) && { partial: { taken, failure } }),
-    }
-  }
-}
-
-interface Settling<Each> extends Evidence, Pick<SinkDeps, 'clock' | 'random'> {
   readonly to: Destination<Each>
-  readonly settled: Settled
   readonly signal: AbortSignal
 }
 
@@ -167,9 +92,9 @@ interface Part<Each> {
 }
 
 /**
- * Sends a batch until each of its events is taken or refused. A refused batch is halved, the first half first: one bad
- * event among n costs about 2 log2 n requests, and n bad ones never more than 2n - 1. One event that the sink accepts is
- * the witness that refusals are due to the events. The states:
+ * Sends the batches of a delivery, one after the other, until each of their events is taken or refused. A refused batch
+ * is halved, the first half first: one bad event among n costs about 2 log2 n requests, and n bad ones never more than
+ * 2n - 1. One event that the sink accepts is the witness that refusals are due to the events. The states of a batch:
  *
  * - `unproven`: none was accepted yet. Refusals are kept undecided.
  * - `doubted`: 8 events in a row were refused. Only samples are sent, up to 32 others from the whole batch, each alone:
@@ -181,32 +106,85 @@ interface Part<Each> {
  * A batch to which the destination answers only 500, or nothing, may be too large, or hold one event that breaks the
  * destination. Single events of it are tried: if one is taken, the batch is halved, and what is still not taken when
  * everything else was counts as refused. If two are not taken, the destination is in trouble, and nothing is refused.
- *
- * `settle` throws Failure like `send`, `rejected` (retry), and `sink_refuses` (stop) where the sink has never taken an
- * event.
  */
-export class UnsettledBatch<Each extends Piece> {
+export class Settlement<Each extends Piece> {
+  // What became of the delivery so far; it stays so when the rest fails.
+  readonly taken: Event[] = []
+  readonly refusals: Refusal[] = []
+  readonly skipped: Skip[] = []
+  /** Bodies that wait at the destination by their receipts: accepts their events, once it confirms it. */
+  readonly waiting = new Map<number, () => void>()
   readonly #by: Settling<Each>
+  readonly #stream: string
+  /** Of the accepted events: those that the destination says it dropped, without saying which. */
+  #lost = 0
+  /** Of the accepted events. */
+  #bytes = 0
+
+  // The batch at hand.
   #state: 'unproven' | 'doubted' | 'proven' = 'unproven'
   /** A stack: the last is sent next. */
-  #parts: Part<Each>[]
+  #parts: Part<Each>[] = []
   /** Events that got no clear answer when sent alone; tried once more after all others. */
-  readonly #suspects: Each[] = []
+  #suspects: Each[] = []
   /** Single events without a clear answer in a row, with no event accepted since. */
   #silent = 0
-  readonly #undecided: Refusal[] = []
+  #undecided: Refusal[] = []
 
-  constructor(batch: readonly Each[], by: Settling<Each>) {
-    this.#parts = [{ pieces: batch }]
+  constructor(by: Settling<Each>) {
     this.#by = by
+    this.#stream = streamKey(by.stream)
   }
 
-  async settle(): Promise<void> {
-    const { refusalsStand, settled, signal, stream, tally, to } = this.#by
-    if (tally.timesRefused(stream) > 0 && !refusalsStand) this.#doubt(samplesLater)
+  /** An event that is not accepted: a dead letter, or too old to be one. */
+  refuse(event: Event, reason: RefusalReason | SkipReason, answer: string): undefined {
+    if (reason === 'too_old') this.skipped.push({ event, reason, answer })
+    else this.refusals.push({ event, reason, answer })
+  }
+
+  /** Throws Failure like `send`, `rejected` (retry), and `sink_refuses` (stop) where the sink has never taken an event. */
+  async settle(batch: readonly Each[]): Promise<void> {
+    const { refusalsStand, signal, tally, to } = this.#by
+    this.#state = 'unproven'
+    this.#parts = [{ pieces: batch }]
+    this.#suspects = []
+    this.#silent = 0
+    this.#undecided = []
+    if (tally.timesRefused(this.#stream) > 0 && refusalsStand !== true) this.#doubt(samplesLater)
     for (let part = await this.#next(); part !== undefined; part = await this.#next())
       await this.#apply(part, await to.send(part.pieces, signal, part.tries))
-    settled.refusals.push(...this.#undecided)
+    this.refusals.push(...this.#undecided)
+  }
+
+  /**
+   * What became of a delivery that ended with this failure, if with one. Throws it where nothing is settled. Before the
+   * sink has accepted any event, a refusal may be an error of the sink, and one by size needs no proof: refusals alone are
+   * then too few to show which, so nothing becomes a dead letter. The next accepted event, of any stream, decides.
+   */
+  async delivery(failure?: Failure, isKeptBack = false): Promise<Delivery> {
+    const { taken, refusals, skipped } = this
+    const { refusalsStand, to } = this.#by
+    if (failure !== undefined && taken.length + refusals.length + skipped.length === 0) throw failure
+    const open = refusalsStand === true ? [] : refusals.filter(({ reason }) => reason === 'refused')
+    if (open.length > 0 && !(await this.#hasTaken())) {
+      const count = open.length === 1 ? 'the only event' : `all ${open.length} events`
+      const said = excerptOf(open[0]!.answer)
+      const why = `${to.what} refused ${count} and has accepted none yet${said}: ${to.remedy}`
+      throw failure ?? new Failure('retry', 'rejected', why)
+    }
+    return {
+      refusals,
+      committed: [],
+      bytes: this.#bytes,
+      ...(skipped.length > 0 && { skipped }),
+      ...(this.#lost > 0 && { lost: this.#lost }),
+      ...((failure !== undefined || isKeptBack) && { partial: { taken, failure } }),
+    }
+  }
+
+  /** Whether the sink has ever accepted an event, by this process or by the store. */
+  async #hasTaken(): Promise<boolean> {
+    return this.#by.tally.hasTaken() || (await this.#by.hasTaken?.()) === true
   }
 
   async #next(): Promise<Part<Each> | undefined> {
@@ -219,15 +197,15 @@ export class UnsettledBatch<Each extends Piece> {
 
   /** No sample was accepted. */
   async #judge(): Promise<void> {
-    const { hasTaken, stream, tally, to } = this.#by
+    const { tally, to } = this.#by
     // Samples that are too old say nothing of the sink.
     if (this.#undecided.length === 0) this.#state = 'unproven'
-    else if (tally.refusedWhole(stream)) this.#prove()
+    else if (tally.refusedWhole(this.#stream)) this.#prove()
     else {
       const said = excerptOf(this.#undecided[0]!.answer)
       const [never, anyMore] = ['refuses every event and has accepted none yet', 'accepts no event any more']
       const kept = 'check what has changed there; the events are kept and tried again'
-      throw (await hasTaken())
+      throw (await this.#hasTaken())
         ? new Failure('retry', 'rejected', `${to.what} ${anyMore}${said}: ${kept}`)
         : new Failure('stop', 'sink_refuses', `${to.what} ${never}${said}: ${to.remedy}`)
     }
@@ -240,16 +218,15 @@ export class UnsettledBatch<Each extends Piece> {
 
   #prove(): void {
     this.#state = 'proven'
-    this.#by.settled.refusals.push(...this.#undecided.splice(0))
+    this.refusals.push(...this.#undecided.splice(0))
   }
 
   /** Moves so many events of all that is open to the front, each alone. False if nothing is open. */
   #sendAlone(count: number, tries?: 1): boolean {
-    const { stream, tally } = this.#by
     const open = this.#parts.toReversed().flatMap(({ pieces }) => pieces)
     const step = Math.ceil(open.length / count)
     // Others each time, so that any event of the batch is tried at some time.
-    const offset = tally.timesRefused(stream) % step
+    const offset = this.#by.tally.timesRefused(this.#stream) % step
     const chosen = new Set(open.filter((_, index) => index % step === offset))
     const parts = this.#parts.map((part) => ({
       ...part,
@@ -265,7 +242,7 @@ export class UnsettledBatch<Each extends Piece> {
     const { pieces } = part
     if (sent.kind === 'delivered') {
       this.#take(pieces, sent.receipt)
-      this.#by.settled.lost += sent.lost?.count ?? 0
+      this.#lost += sent.lost?.count ?? 0
     } else if (sent.kind === 'each') await this.#sortOut(part, sent)
     else if (sent.kind === 'unexplained') this.#isolate(part, sent.failure)
     else if (pieces.length === 1) this.#refuse(pieces[0]!, sent.reason, sent.said)
@@ -274,21 +251,29 @@ export class UnsettledBatch<Each extends Piece> {
 
   #take(pieces: readonly Each[], receipt?: number): void {
     if (pieces.length === 0) return
-    this.#by.tally.tookOne(this.#by.stream)
+    this.#by.tally.tookOne(this.#stream)
     this.#prove()
     this.#silent = 0
-    this.#by.settled.take(pieces, receipt)
+    const accept = () => {
+      for (const { event, bytes } of pieces) {
+        this.taken.push(event)
+        this.#bytes += bytes
+      }
+    }
+    if (receipt === undefined) accept()
+    else this.waiting.set(receipt, accept)
   }
 
   #refuse({ event }: Each, refusedFor: RefusedFor, said: string): void {
-    const { refusalsStand, settled, tally, to } = this.#by
+    const { refusalsStand, tally, to } = this.#by
+    const answer = to.mask(said)
     const isTooOld = refusedFor === 'too_old'
-    if (isTooOld && to.skipsTooOld === true) return settled.refuse(event, refusedFor, to.mask(said))
+    if (isTooOld && to.skipsTooOld === true) return this.refuse(event, refusedFor, answer)
     // The destination takes less than `batch.maxAgeHours` says, so nobody knew it before: a person has to be told.
-    const reason = isTooOld ? 'refused' : refusedFor
-    const refusal = { event, reason, answer: to.mask(said) }
+    const refusal = { event, reason: isTooOld ? 'refused' : refusedFor, answer } as const
     // The age is a property of the event, and no evidence about the sink.
-    if (this.#state === 'proven' || refusalsStand || isTooOld) return void settled.refusals.push(refusal)
+    if (this.#state === 'proven' || refusalsStand === true || isTooOld)
+      return void this.refusals.push(refusal)
     this.#undecided.push(refusal)
     const isDoubtful = tally.refusedOne(event) || this.#undecided.length >= doubtAfter
     if (isDoubtful && this.#state === 'unproven') this.#doubt(samplesAtFirst)
@@ -317,21 +302,19 @@ export class UnsettledBatch<Each extends Piece> {
   }
 
   async #sortOut(part: Part<Each>, { outcomes, said, failure }: Extract<Sent, { kind: 'each' }>) {
-    const taken: Each[] = []
-    const unsent: Each[] = []
-    const refused: { readonly piece: Each; readonly refused: RefusedFor; readonly answer: string }[] = []
-    const returned: { readonly piece: Each; readonly retry: string; readonly refuseAfter?: true }[] = []
-    for (const piece of part.pieces) {
-      const outcome = outcomes.get(piece.event) ?? { retry: said }
-      if (isTaken(outcome)) taken.push(piece)
-      else if (outcome === 'unsent') unsent.push(piece)
-      else if ('refused' in outcome) refused.push({ piece, ...outcome })
-      else returned.push({ piece, ...outcome })
-    }
+    const outcomeOf = ({ event }: Each) => outcomes.get(event) ?? { retry: said }
+    const taken = part.pieces.filter((piece) => isTaken(outcomeOf(piece)))
+    const unsent = part.pieces.filter((piece) => outcomeOf(piece) === 'unsent')
     this.#take(taken)
     // Before the refusals: where they put the sink in doubt, the samples are taken from these too.
     if (unsent.length > 0) this.#parts.push({ ...part, pieces: unsent })
-    for (const { piece, refused: refusedFor, answer } of refused) this.#refuse(piece, refusedFor, answer)
+    const returned: { readonly piece: Each; readonly retry: string; readonly refuseAfter?: true }[] = []
+    for (const piece of part.pieces) {
+      const outcome = outcomeOf(piece)
+      if (typeof outcome === 'string') continue
+      if ('refused' in outcome) this.#refuse(piece, outcome.refused, outcome.answer)
+      else returned.push({ piece, ...outcome })
+    }
     if (failure !== undefined) throw failure
     if (returned.length === 0) return
     const { clock, random = Math.random, signal, to } = this.#by

@@ -2,15 +2,8 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import { Failure } from '../../src/domain/failure.ts'
-import {
-  type EventOutcome,
-  type Evidence,
-  isTaken,
-  type Sent,
-  Settled,
-  Tally,
-  UnsettledBatch,
-} from '../../src/sinks/settle.ts'
+import { type EventOutcome, isTaken, type Sent, Settlement, Tally } from '../../src/sinks/settle.ts'
+import { buildStream } from '../contract/checkpoint-store/builders.ts'
 import { buildEvents } from '../formats/events.ts'
 import { never } from './http/destination-server.ts'
 
@@ -22,7 +15,7 @@ const refuse: Sent = { kind: 'split', reason: 'refused', said: 'no' }
 const accept: Sent = { kind: 'delivered' }
 
 const newTally = (hasTaken = false) => ({
-  stream: 's',
+  stream: buildStream(),
   tally: new Tally(),
   hasTaken: () => Promise.resolve(hasTaken),
   refusalsStand: false,
@@ -37,11 +30,10 @@ function outcomesOf(ids: readonly string[], outcomeOf: (id: string) => EventOutc
 async function settle(
   batch: typeof pieces,
   answer: (ids: string[], request: number) => Sent,
-  evidence: Evidence = newTally(),
+  evidence = newTally(),
   more: { readonly skipsTooOld?: boolean } = {},
 ) {
   const taken: string[] = []
-  const settled = new Settled()
   let requests = 0
   let pauses = 0
   const sender = {
@@ -59,8 +51,8 @@ async function settle(
     },
   }
   const clock = { ...systemClock, sleep: () => Promise.resolve(void pauses++) }
-  const settling = { ...evidence, clock, to: sender, settled, signal: never }
-  const failure = await new UnsettledBatch(batch, settling).settle().then(
+  const settled = new Settlement({ ...evidence, clock, to: sender, signal: never })
+  const failure = await settled.settle(batch).then(
     () => undefined,
     (error: unknown) => error as Failure,
   )

@@ -3,7 +3,7 @@ import type { Event } from '../../domain/event/event.ts'
 import type { Format } from '../../ports/delivery.ts'
 import { giveBack } from '../../transport/body.ts'
 import { compressors, joinTexts, lineOf, type Text } from '../lines.ts'
-import type { Settled } from '../settle.ts'
+import type { Settlement } from '../settle.ts'
 import type { BatchLimits, Compression, Layout, Preset } from './protocol/preset.ts'
 
 interface Cutting {
@@ -14,6 +14,8 @@ interface Cutting {
   readonly nowMs: number | undefined
 }
 
+type Refusing = Pick<Settlement<Piece>, 'refuse' | 'refusals'>
+
 /**
  * Cuts events into batches, in order and deterministically; no batch holds an id twice. Maps one batch at a time, so
  * memory does not grow with the delivery. Events that can never be sent are refused in `settled`. The last batch is full
@@ -22,7 +24,7 @@ interface Cutting {
 export function* cutBatches(
   events: readonly Event[],
   cutting: Cutting,
-  settled: Settled,
+  settled: Refusing,
 ): Generator<{ readonly pieces: readonly Piece[]; readonly isFull: boolean }> {
   const { layout } = cutting.preset
   const { maxEvents, maxBytes } = cutting.limits
@@ -64,7 +66,7 @@ export function bodySize({ before, between, after }: Layout): (piece: Piece) => 
 function sendable(
   event: Event,
   { format, preset, limits, nowMs }: Cutting,
-  settled: Settled,
+  settled: Refusing,
 ): Piece | undefined {
   const { maxEventBytes = Infinity, maxAgeHours = Infinity } = limits
   const refuse = (reason: 'too_old' | 'too_large' | 'unmappable', limit: string): undefined =>

@@ -1,7 +1,7 @@
 import type { Event } from '../../domain/event/event.ts'
 import { cancelled, isFailure, type Failure } from '../../domain/failure.ts'
 import type { Sink } from '../../ports/delivery.ts'
-import { evidenceOf, Settled, Tally, UnsettledBatch } from '../settle.ts'
+import { Settlement, Tally } from '../settle.ts'
 import { cutBatches } from './bodies.ts'
 import type { HttpSinkConfig } from './config.ts'
 import { createPreset } from './presets/registry.ts'
@@ -25,12 +25,10 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
     address: requests.url.origin,
     async open(stream, options) {
       const { ageNow = () => clock.now() } = options
-      const evidence = evidenceOf(stream, options, tally)
       return {
         async deliver(events: readonly Event[], signal: AbortSignal, goesOn = false) {
           if (closing !== undefined || signal.aborted) throw cancelled(signal.reason)
-          const settled = new Settled()
-          const settling = { ...deps, ...evidence, to: requests, settled, signal }
+          const settled = new Settlement({ ...deps, ...options, stream, tally, to: requests, signal })
           let failure: Failure | undefined
           const orFailure = (error: unknown) => {
             if (!isFailure(error)) throw error
@@ -43,14 +41,14 @@ export function createHttpSink(settings: HttpSinkConfig, deps: HttpSinkDeps): Si
             for (const { pieces, isFull } of cutBatches(events, cutting, settled)) {
               // With the events that follow it would be another body at the next try.
               isKeptBack = goesOn && !isFull && bodies > 0
-              if (!isKeptBack) await new UnsettledBatch(pieces, settling).settle()
+              if (!isKeptBack) await settled.settle(pieces)
               bodies++
             }
           } catch (error) {
             orFailure(error)
           }
           await requests.confirm(settled.waiting, signal).catch(orFailure)
-          return await settled.delivery(settling, failure, isKeptBack)
+          return await settled.delivery(failure, isKeptBack)
         },
         close: () => Promise.resolve(),
       }

@@ -9,7 +9,7 @@ import type { OpenOptions, Sink, SinkCheck } from '../../ports/delivery.ts'
 import type { SinkDeps } from '../deps.ts'
 import { lineOf } from '../lines.ts'
 import { createReconnection } from '../reconnection.ts'
-import { evidenceOf, Settled, Tally, UnsettledBatch, type Destination, type Sent } from '../settle.ts'
+import { Settlement, Tally, type Destination, type Sent } from '../settle.ts'
 import type { KafkaSinkConfig } from './config.ts'
 import { connect, type Message } from './link.ts'
 import { assertKeeps, type TopicRules } from './topic.ts'
@@ -69,8 +69,7 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
   ): Promise<Delivery> {
     const { zone, day } = stream
     const named = topic.replaceAll('{zone}', String(zone))
-    const settled = new Settled()
-    const settling = { ...deps, ...evidenceOf(stream, options, tally), to, settled, signal }
+    const settled = new Settlement({ ...deps, ...options, stream, tally, to, signal })
 
     function* batches(rules: TopicRules | undefined): Generator<Piece[]> {
       let [pieces, size]: [Piece[], number] = [[], 0]
@@ -104,12 +103,12 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
     try {
       const rules = await (await link.open(signal)).rulesOf(named, signal)
       if (rules !== undefined) assertKeeps(named, rules, what)
-      for (const pieces of batches(rules)) await new UnsettledBatch(pieces, settling).settle()
+      for (const pieces of batches(rules)) await settled.settle(pieces)
     } catch (error) {
       if (!isFailure(error)) throw error
-      return await settled.delivery(settling, error)
+      return await settled.delivery(error)
     }
-    return await settled.delivery(settling)
+    return await settled.delivery()
   }
 
   function noteOf(rules: TopicRules | undefined): Pick<SinkCheck, 'note'> {

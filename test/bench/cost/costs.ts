@@ -12,7 +12,6 @@ import { toEvent } from '../../../src/shield/entries/to-event.ts'
 import { entryJson } from '../../../src/simulator/entries/entry.ts'
 import { cutBatches, joinPieces, packBody } from '../../../src/sinks/http/bodies.ts'
 import type { HttpSinkConfig } from '../../../src/sinks/http/config.ts'
-import { Settled } from '../../../src/sinks/settle.ts'
 
 /** Bytes of an event, whole numbers. */
 export interface Costs {
@@ -113,7 +112,7 @@ async function costOfPreset(name: PresetName, events: readonly Event[]): Promise
   for (const { pieces } of cutBatches(
     events,
     { format, preset, limits: settings.batch, nowMs },
-    new Settled(),
+    { refusals: [], refuse: () => undefined },
   )) {
     plain += joinPieces(pieces, preset.layout).length
     compressed += (await packBody(pieces, preset.layout, settings.compression)).bytes.length
