@@ -18,11 +18,16 @@ const ordinaryPerDay = 100
 /** A shipper for this sink, of ordinary entries and of every hostile and odd one; files keep what it ships. */
 export async function placeOfEveryKind(sink: SinkSettings, settings: Settings = {}): Promise<Workplace> {
   const place = await workplace({ days: ordinaryPerDay, pageSize: 100 })
-  place.simulator.append(zones[0], readableDays()[2], [...hostile(), ...odd()])
+  addEveryKind(place)
   const siem = { name: 'siem', ...sink }
   const copy = { name: 'copy', type: 'file', path: place.events }
   place.configure({ sinks: [siem, copy], ...settings })
   return place
+}
+
+/** The API lists every hostile and odd entry, too. */
+export function addEveryKind({ simulator }: Pick<Workplace, 'simulator'>): void {
+  simulator.append(zones[0], readableDays()[2], [...hostile(), ...odd()])
 }
 
 /** Two hours old: some destinations drop what is older than a day. */
@@ -46,13 +51,21 @@ function odd(): WireEntry[] {
 
 const asShipped = createRedactor('off')
 
+export interface Shipped {
+  readonly event: Event
+  /** Of the listing that had it. */
+  readonly day: string
+}
+
 /** All events that the place has shipped into its files. */
-export function eventsOf(place: Workplace): Event[] {
+export function shippedBy(place: Workplace): Shipped[] {
   return partsBelow(place.events).flatMap((part) => {
-    const id = Number(/shield_zone=(\d+)/.exec(part)![1])
+    const [, zone, day = ''] = /shield_zone=(\d+)\/day=([\d-]+)/.exec(part)!
     const lines = readFileSync(join(place.events, part), 'utf8').split('\n').slice(0, -1)
-    return lines.map((line) =>
-      eventOfLine(formats.native().readBack!(line)!, { id, name: String(id) }, asShipped),
-    )
+    const eventIn = (line: string) =>
+      eventOfLine(formats.native().readBack!(line)!, { id: Number(zone), name: zone! }, asShipped)
+    return lines.map((line) => ({ event: eventIn(line), day }))
   })
 }
+
+export const eventsOf = (place: Workplace) => shippedBy(place).map(({ event }) => event)

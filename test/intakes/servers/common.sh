@@ -27,6 +27,15 @@ maven_jars() {
   rm -r "$(dirname "$pom")"
 }
 
+# Copies one Maven artifact without what it needs: maven_jar FOLDER GROUP:ARTIFACT:VERSION[:jar:CLASSIFIER]
+maven_jar() {
+  local group artifact version rest
+  need mvn maven
+  mvn -B -q -Dmaven.repo.local="$intakes/maven" dependency:get -Dtransitive=false -Dartifact="$2"
+  IFS=: read -r group artifact version rest <<<"$2"
+  cp "$intakes/maven/${group//.//}/$artifact/$version/$artifact-$version${rest:+-${rest#jar:}}.jar" "$1/"
+}
+
 # Builds a Go program in the current folder: go_build OUTPUT PACKAGE
 go_build() {
   need go golang
