@@ -1,6 +1,6 @@
 import { requestsOf, type Backfill, type Requests } from './backfill.ts'
 import type { Checkpoint } from '../checkpoint.ts'
-import { daysFrom, firstReadable, hasDay, shiftDay, type Day, unreadableAt, dayMs } from '../day.ts'
+import { daysFrom, dayOf, firstReadable, hasDay, shiftDay, type Day, unreadableAt, dayMs } from '../day.ts'
 import { routeKey, type Route, type Zone, type Priority, type Stream } from '../stream.ts'
 import { requestTroubleOf, type ReadRequest } from '../read-request.ts'
 import { todayOf, isBeyondAsking, stateOf, type StreamState, openUntil } from './stream-state.ts'
@@ -58,7 +58,8 @@ export function byUrgency(left: PlannedStream, right: PlannedStream): number {
 /**
  * Days of a route that became unreadable without a checkpoint, from the oldest day that was readable when the route was
  * planned last. A day that was read meanwhile does not hide the missed days before it. Nor does one that was shipped from
- * an archive: what that lacks nobody has read.
+ * an archive: what that lacks nobody has read. Nor the one that had begun then, of which the
+ * state has dropped since what was shipped.
  */
 export function missedDays(
   route: Route,
@@ -71,7 +72,8 @@ export function missedDays(
   const to = shiftDay(firstReadable(todayOf(nowMs), policy.readableDays), -1)
   const read = held.filter(({ ended, lastFull }) => ended?.as !== 'complete' || lastFull !== undefined)
   const days = new Set(read.map(({ stream }) => stream.day))
-  return daysFrom(from, to).filter((day) => !days.has(day) && !hasDay(route.pruned ?? [], day))
+  const isRead = (day: Day) => hasDay(route.pruned ?? [], day) && day !== dayOf(route.plannedAtMs)
+  return daysFrom(from, to).filter((day) => !days.has(day) && !isRead(day))
 }
 
 /** A stream that the configuration or a backfill includes. */

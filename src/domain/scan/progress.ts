@@ -147,7 +147,7 @@ function afterStep(
   policy: Policy,
 ): Checkpoint {
   const shipped = afterEvents(before, facts.unseen)
-  if (scan.kind === 'archive') return afterArchivePage(withTroubleAfterPage(shipped), scan, end)
+  if (scan.kind === 'archive') return afterArchivePage(withRequestTroubleAfterPage(shipped), scan, end)
   const moved: Checkpoint = {
     ...shipped,
     lastPage: scan.kind,
@@ -213,13 +213,13 @@ function keepScan(checkpoint: Checkpoint, scan: Scan): Checkpoint {
 }
 
 function withTroubleAfterPage(checkpoint: Checkpoint): Checkpoint {
-  const { trouble, requestTrouble } = checkpoint
-  const ofRequest = troubleAfterPage(requestTrouble)
-  return {
-    ...checkpoint,
-    trouble: troubleAfterPage(trouble),
-    requestTrouble: ofRequest && { ...ofRequest, request: requestTrouble!.request },
-  }
+  return { ...withRequestTroubleAfterPage(checkpoint), trouble: troubleAfterPage(checkpoint.trouble) }
+}
+
+function withRequestTroubleAfterPage(checkpoint: Checkpoint): Checkpoint {
+  const { requestTrouble } = checkpoint
+  const after = troubleAfterPage(requestTrouble)
+  return { ...checkpoint, requestTrouble: after && { ...after, request: requestTrouble!.request } }
 }
 
 function recordOf(scan: Scan, nowMs: number): ScanRecord {

@@ -172,6 +172,13 @@ describe('missed days', () => {
     ])
   })
 
+  it('are also the day that was open when the route was planned last, and that was pruned since', () => {
+    const day = dayAt('2026-11-10')
+    const nowMs = Date.parse('2026-11-16T03:00:00Z')
+    const left = { ...route, plannedAtMs: Date.parse('2026-11-10T12:00:00Z'), pruned: [[day, day]] as const }
+    expect(missedDays(left, held('2026-11-08', '2026-11-09'), nowMs, policy)).toContain(day)
+  })
+
   it('are also those that were shipped from an archive meanwhile, and not those that were complete', () => {
     const ended = { as: 'complete', atMs: at(1) } as const
     const [archived, complete] = held('2026-11-08', '2026-11-09')

@@ -106,6 +106,15 @@ export const anyRun = fc
     backfillShare: share(0, 0, 0.01),
     /** How often an HTTP destination loses a day, and a person has it shipped once more. */
     resendShare: share(0, 0, 0.005),
+    /** How often a person ships a day from the files of one sink to another, per turn of the schedule. */
+    archiveShare: share(0, 0, 0.01, 0.05),
+    /** The last sink is not configured for some time, often from the start, so that it has missed days. */
+    away: fc.option(
+      fc.record({
+        afterMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 2 * dayMs })),
+        forMs: fc.integer({ min: hourMs, max: 3.5 * dayMs }),
+      }),
+    ),
     /** Many workers, of which one may freeze; otherwise one process that crashes and comes back. */
     fleet: fc.boolean(),
   })

@@ -32,6 +32,8 @@ const calm = {
   readRequestShare: 0,
   backfillShare: 0,
   resendShare: 0,
+  archiveShare: 0,
+  away: null,
   fleet: true,
   load: { events: 10_000, pages: 1 },
   bodyEvents: 1_000,

@@ -48,6 +48,20 @@ export function jsonOf({ id, timeMs, content }: Entry): JsonObject {
   }
 }
 
+/** The event that a line of an archive is. */
+export function archivedEvent(line: string, zone: number): Event {
+  const identity = identityIn(line)
+  return {
+    ...identity,
+    ...(identity.time !== undefined && { timeMs: Date.parse(identity.time) }),
+    fingerprint: fingerprintOf(identity),
+    zone: { id: zone, name: String(zone) },
+    labels: {},
+    log: {},
+    raw: () => ({}),
+  }
+}
+
 /** The line of an entry that another one shares id and time with, once it has an id of its own. */
 export function ownLineOf(entry: Entry): string {
   const { id, time } = withOwnId(jsonOf(entry), { ...identityOf(entry), fingerprint: 0n })

@@ -41,6 +41,11 @@ export class ModelFiles {
     return committed.flatMap(({ part, lines }) => parts?.get(part)?.lines.slice(0, lines) ?? [])
   }
 
+  /** What stands in the parts, whoever wrote it. */
+  all(stream: Stream): string[] {
+    return [...(this.#streams.get(streamKey(stream))?.values() ?? [])].flatMap(({ lines }) => lines)
+  }
+
   sink(name: string, writer: string, life: Life): TransactionalSink {
     return {
       name,

@@ -3,6 +3,7 @@ import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { isReadable } from '../../../src/domain/plan/stream-state.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
+import { halfShipped, shipFromArchive } from './archives.ts'
 import { checkStream, isExact } from './check-stream.ts'
 import type { RunOptions } from './any-run.ts'
 import { createRun, firstDay, type Run } from './run.ts'
@@ -71,6 +72,8 @@ async function turn(run: Run, worker: Worker): Promise<void> {
   if (random.chance(options.readRequestShare)) makeReadRequest(run, planned)
   if (random.chance(options.backfillShare)) await backfill(run, worker)
   if (random.chance(options.resendShare)) await resend(run, worker)
+  // No random number is drawn where there are none, so that former runs stay as they were.
+  if (options.archiveShare > 0 && random.chance(options.archiveShare)) await shipFromArchive(run)
   const isRequested = ({ stream, checkpoint, zone }: PlannedStream) =>
     run.readRequests.has(streamKey(stream)) &&
     (checkpoint?.trouble?.retryAtMs ?? 0) <= worker.apiClock.now(zone.account)
@@ -95,7 +98,11 @@ async function turn(run: Run, worker: Worker): Promise<void> {
 async function keepHouse(run: Run, worker: Worker): Promise<void> {
   const { catalogue } = run.keeper.store
   const before = await catalogue.checkpoints()
+  const half = await halfShipped(run)
   await worker.keepHouse()
+  for (const stream of half)
+    if ((await run.keeper.store.ledger.dropped(stream)) !== undefined)
+      throw new Error(`${streamKey(stream)}: half shipped from an archive, and its index was dropped`)
   const left = new Set((await catalogue.checkpoints()).map(({ stream }) => streamKey(stream)))
   for (const checkpoint of before) {
     const key = streamKey(checkpoint.stream)
@@ -110,7 +117,7 @@ async function keepHouse(run: Run, worker: Worker): Promise<void> {
 /** A person asks for a day that has begun: a lost one, one that was shipped, or one that was pruned. */
 async function backfill(run: Run, worker: Worker): Promise<void> {
   const { backfills, days, keeper, random, world, zones } = run
-  const [zone, day, sink] = [random.pick(zones), random.pick(days), random.pick(run.sinks)]
+  const [zone, day, sink] = [random.pick(zones), random.pick(days), random.pick(run.sinksNow())]
   const stream = { zone: zone.id, day, sink }
   const key = streamKey(stream)
   if (startOf(day) > world.now() || run.faults.isFrozen(key)) return
@@ -129,7 +136,7 @@ async function resend(run: Run, worker: Worker): Promise<void> {
   // A store that is set back does not know of it.
   if (options.setBackShare + options.faults.failover > 0) return
   const { ledger, backfills } = keeper.store
-  const stream = { zone: random.pick(zones).id, day: random.pick(days), sink: random.pick(run.sinks) }
+  const stream = { zone: random.pick(zones).id, day: random.pick(days), sink: random.pick(run.sinksNow()) }
   const before = await ledger.read(stream)
   if (isExact(stream.sink) || before?.lastFull === undefined || startOf(stream.day) > world.now()) return
   const id = `resend ${run.time.hostMs}`

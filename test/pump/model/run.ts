@@ -1,4 +1,4 @@
-import { shiftDay, startOf, type Day } from '../../../src/domain/day.ts'
+import { dayMs, shiftDay, startOf, type Day } from '../../../src/domain/day.ts'
 import type { Policy } from '../../../src/domain/policy.ts'
 import type { Clock } from '../../../src/ports/process.ts'
 import type { RunOptions } from './any-run.ts'
@@ -17,6 +17,9 @@ import { World, type ModelClock } from './world.ts'
 export type Run = Awaited<ReturnType<typeof createRun>>
 
 export const firstDay = '2026-03-01' as Day
+
+/** After the beginning of the run: what became of its days is known before the end. */
+const latestReturnMs = 4.6 * dayMs
 
 export async function createRun(options: RunOptions) {
   const random = createRandom(options.seed)
@@ -37,6 +40,10 @@ export async function createRun(options: RunOptions) {
   const troubles = new Troubles(options.troubles, span, ids, random)
   const world = new World(options.world, time, random, troubles)
   fillWorld(world, ids, days, options, random)
+  const sinks = [
+    ...[filesName, ...receiverNames].slice(0, options.sinks),
+    ...(options.objects ? [lakeName] : []),
+  ]
   const hasTrouble = (trouble: 'sink down' | 'sink refuses') => troubles.has(trouble, world.now())
   return {
     options,
@@ -63,12 +70,22 @@ export async function createRun(options: RunOptions) {
       settleAfterMs: [0.5, 6, 24, 44].map((hours) => hours * 3_600_000),
     } satisfies Policy,
     zones,
-    sinks: [...[filesName, ...receiverNames].slice(0, options.sinks), ...(options.objects ? [lakeName] : [])],
+    sinks,
+    /** Those that are configured now. */
+    sinksNow: () => {
+      const elapsedMs = world.now() - span.fromMs
+      const { afterMs, forMs } = options.away ?? { afterMs: Infinity, forMs: 0 }
+      const untilMs = Math.min(afterMs + forMs, latestReturnMs)
+      const isAway = sinks.length > 1 && elapsedMs >= afterMs && elapsedMs < untilMs
+      return isAway ? sinks.slice(0, -1) : sinks
+    },
     days,
     /** Of people, by stream: not served yet. */
     readRequests: new Map<string, string>(),
     /** The same of old days. */
     backfills: new Map<string, string>(),
+    /** How many times somebody has shipped from an archive, and the streams of which all was shipped. */
+    archives: { tried: 0, shipped: new Set<string>() },
     /** What each stream knows of its listing, and entries that it need not have, since none of these was hidden with them. */
     known: new Map<string, readonly Known[]>(),
     excused: new Set<string>(),

@@ -1,28 +1,45 @@
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
-import { endOf, startOf } from '../../../src/domain/day.ts'
+import { endOf, startOf, type Day } from '../../../src/domain/day.ts'
 import { streamKey, type Gap, type Stream } from '../../../src/domain/stream.ts'
 import { isExact, isExcused, missingOf, shippedLines } from './check-stream.ts'
 import { lakeName } from './entry.ts'
 import { isUnwritable } from './model-bucket.ts'
-import type { Run } from './run.ts'
+import { firstDay, type Run } from './run.ts'
 
 /** At the end of a run every day is whole, or says what is missing. */
 export async function verdict(run: Run): Promise<void> {
   const store = run.keeper.store
   // A day that was read after all has lost nothing.
   const gaps = (await store.catalogue.gaps()).filter(({ readAt }) => readAt === undefined)
+  const routes = await store.catalogue.routes()
+  const isPlanned = ({ zone, day, sink }: Stream) =>
+    routes.some((route) => route.zone === zone && route.sink === sink && route.firstDay <= day)
   for (const zone of run.zones) {
     for (const sink of run.sinks) {
       for (const day of run.days) {
         const stream: Stream = { zone: zone.id, day, sink }
         const checkpoint = run.keeper.pruned.get(streamKey(stream)) ?? (await store.ledger.read(stream))
         const own = gaps.filter((gap) => isOf(gap, stream))
-        if (checkpoint === undefined) judgeUnread(stream, own)
-        else await judge(run, checkpoint, own)
+        const isArchived = checkpoint?.ended?.as === 'complete' && checkpoint.lastFull === undefined
+        // Of days before a sink was configured nothing is promised.
+        const isOfNobody = isAway(run, sink) && !isPlanned(stream)
+        if ((checkpoint === undefined || isArchived) && !isOfNobody) judgeUnread(stream, own)
+        if (checkpoint !== undefined) await judge(run, checkpoint, own, isOfNobody)
       }
     }
   }
   await judgeDeadLetters(run)
+}
+
+/** Whether the sink was not configured at some time. */
+function isAway({ options, sinks }: Run, sink: string): boolean {
+  return options.away !== null && sinks.length > 1 && sink === sinks.at(-1)
+}
+
+/** Whether the sink that was not configured for some time left on that day, and not near its ends. */
+function isLeftDay({ options: { away } }: Run, day: Day): boolean {
+  const leftMs = startOf(firstDay) + (away?.afterMs ?? 0)
+  return leftMs - 3_600_000 > startOf(day) && leftMs + 3_600_000 < endOf(day)
 }
 
 function isOf(gap: Gap, { zone, day, sink }: Stream): boolean {
@@ -34,21 +51,33 @@ function judgeUnread(stream: Stream, gaps: readonly Gap[]): void {
   if (!whole) throw new Error(`${streamKey(stream)}: never read, and no gap says so`)
 }
 
-async function judge(run: Run, checkpoint: Checkpoint, gaps: readonly Gap[]): Promise<void> {
+async function judge(
+  run: Run,
+  checkpoint: Checkpoint,
+  gaps: readonly Gap[],
+  isOfNobody: boolean,
+): Promise<void> {
   const { stream, ended, lastFull, gone } = checkpoint
   const name = streamKey(stream)
   const shipped = await shippedLines(run, checkpoint)
   const isRead = lastFull !== undefined && lastFull.beganAtMs >= endOf(stream.day)
   const { dates, skewMs } = run.options.world
   const areClocksRight = dates === 'right' && run.options.clockSteps.length === 0
-  if (ended === undefined && dates !== 'none') throw new Error(`${name}: never ended`)
+  if (ended === undefined && isAway(run, stream.sink) && run.keeper.pruned.has(name)) {
+    // The state has dropped it while the sink was not configured: the rest of the day that it left is told.
+    if (isLeftDay(run, stream.day) && areClocksRight && gaps.length === 0)
+      throw new Error(`${name}: left in the middle of the day, and no gap says so`)
+    return
+  }
+  // A day that was only backfilled ends later.
+  if (ended === undefined && dates !== 'none' && !isOfNobody) throw new Error(`${name}: never ended`)
   const missing = missingOf(run, stream, shipped).filter((entry) => !isExcused(run, stream, entry))
   // The API did not list the day any more when it was to be shipped once more.
   const isResent = run.options.resendShare > 0 && checkpoint.lastRequest?.outcome === 'left_out'
-  if (ended?.as === 'complete' && !isResent && missing.length > 0)
+  if (ended?.as === 'complete' && lastFull !== undefined && !isResent && missing.length > 0)
     throw new Error(`${name}: complete, and ${missing.length} events are missing`)
   // What the API has removed for good leaves a gap, whatever is read later.
-  if (ended?.as === 'complete' && gone === undefined && gaps.length > 0)
+  if (ended?.as === 'complete' && lastFull !== undefined && gone === undefined && gaps.length > 0)
     throw new Error(`${name}: complete, and yet a gap`)
   // What is read while the time is in doubt, after the day has expired or before it by a clock that is ahead, closes none.
   const isDoubted =
@@ -61,6 +90,7 @@ async function judge(run: Run, checkpoint: Checkpoint, gaps: readonly Gap[]): Pr
   if (
     ended?.as === 'expired' &&
     gone === undefined &&
+    !isOfNobody &&
     !isDoubted &&
     !isMisdated &&
     !isResent &&
@@ -75,6 +105,7 @@ async function judge(run: Run, checkpoint: Checkpoint, gaps: readonly Gap[]): Pr
     areClocksRight &&
     run.options.setBackShare === 0 &&
     run.options.faults.failover === 0 &&
+    !isAway(run, stream.sink) &&
     skewMs <= 2 * 3_600_000
   if (isQuiet && ended?.as !== 'complete') throw new Error(`${name}: ${ended?.as} although nothing was wrong`)
   if (isExact(stream.sink)) judgeExtra(run, stream, shipped)

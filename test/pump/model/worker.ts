@@ -8,7 +8,9 @@ import type { PageRequest, AnySink } from '../../../src/ports/delivery.ts'
 import { createApiClock } from '../../../src/pump/api-clock.ts'
 import { Planner } from '../../../src/plan/planner.ts'
 import { createHousekeeping } from '../../../src/upkeep/housekeep.ts'
+import type { ArchivedPiece } from '../../../src/days/archived-events.ts'
 import { unseeDay } from '../../../src/days/unsee.ts'
+import { shipArchived, type Archived } from '../../../src/tasks/backfill/ship-archived.ts'
 import { pumpStream } from '../../../src/pump/pump-stream.ts'
 import type { EventLogSource } from '../../../src/shield/event-logs.ts'
 import { withMemory } from '../with-memory.ts'
@@ -32,7 +34,7 @@ function isNoticed({ world, clockSteps }: RunOptions, wrongMs: number): boolean 
 }
 
 /** One process, until it dies, freezes or stops. */
-export function createWorker(run: Run) {
+export function createWorker(run: Run, { isCommand = false } = {}) {
   const { faults, files, options, world } = run
   // The steady clock is set by the wall clock at start.
   const wrongMs = run.clock.now() - run.clock.steady()
@@ -46,7 +48,7 @@ export function createWorker(run: Run) {
   const life = faults.life(writer, () => files.died(writer))
   const apiClock = createApiClock(clock)
   const telemetry = { emit: () => undefined }
-  const settings = { zones: run.zones, sinks: run.sinks, policy: run.policy }
+  const settings = () => ({ zones: run.zones, sinks: run.sinksNow(), policy: run.policy })
   const { store } = run.keeper
   let isFrozen = false
   const hasNoRoom = ({ ifRoom }: PageRequest) => ifRoom === true && life.chance('noRoom')
@@ -82,7 +84,7 @@ export function createWorker(run: Run) {
     telemetry,
     tracer: noTracer,
     policy: run.policy,
-    holder: { id, schedule: !options.fleet },
+    holder: { id, schedule: !options.fleet && !isCommand },
     random: () => 0.5,
   }
   const sinks = new Map<string, AnySink>([
@@ -98,13 +100,13 @@ export function createWorker(run: Run) {
       turn: setImmediate,
       apiClock,
       telemetry,
-      settings: () => settings,
+      settings,
     }),
     apiClock,
     /** What a running process does twice an hour. */
     async keepHouse(): Promise<void> {
       const { keepDays } = options
-      const deps = { store, apiClock, settings: () => settings, keepDays }
+      const deps = { store, apiClock, settings, keepDays }
       await createHousekeeping(deps)(life.signal)
     },
     async pump(
@@ -130,6 +132,21 @@ export function createWorker(run: Run) {
       const zone = run.zones.find(({ id }) => id === stream.zone)!
       const unsee = () => unseeDay({ stream, zone, request }, deps, life.signal)
       await life.run(streamKey(stream), clock.now(), unsee)
+    },
+    async shipArchived(
+      stream: Stream,
+      zone: Run['zones'][number],
+      request: string,
+      read: () => AsyncIterable<ArchivedPiece>,
+    ): Promise<{ end: PumpEnd; archived: Archived | undefined }> {
+      const job = { request, stream, zone, sink: sinks.get(stream.sink)!, read }
+      let archived: Archived | undefined
+      const ship = async () => {
+        archived = await shipArchived(job, deps, life.signal)
+      }
+      const end = await life.run(streamKey(stream), clock.now(), ship)
+      isFrozen = end === 'frozen'
+      return { end, archived }
     },
     end: life.die,
     isEnded: () => life.isDead() || isFrozen,
