@@ -171,6 +171,13 @@ describe('an unfinished scan', () => {
     expect(commit(read({ trouble: guarded }), buildScan(), {}).trouble).toEqual(guarded)
     expect(commit(read({ trouble: guarded }), buildScan(), last).trouble).toBeUndefined()
   })
+
+  it('of an archive ends the failure of its request, and none of the polls', () => {
+    const trouble = buildTrouble()
+    const requestTrouble = { ...buildTrouble(), request: 'a' }
+    const after = commit(read({ trouble, requestTrouble }), buildScan({ kind: 'archive' }), {})
+    expect(after).toMatchObject({ trouble, requestTrouble: undefined })
+  })
 })
 
 describe('committed', () => {
