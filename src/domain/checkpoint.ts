@@ -53,7 +53,7 @@ export interface Shrunken {
 }
 
 /** What a person wants to be shipped once more. Lag and state of the stream are as if it had been shipped. */
-export interface Resend {
+interface Resend {
   /** Id of its read request. While that waits, nothing else reads the day. */
   readonly request: string
   /** How many events the API had listed before. */

@@ -37,7 +37,7 @@ export const maxStoredCursors = 24
 export const loadBytes = 4_194_304
 
 /** How long one pump works on a stream before it yields to others; each restart in a row doubles it, up to 64-fold. */
-export const sliceMs = 10_000
+const sliceMs = 10_000
 const maxSliceDoublings = 6
 
 export function sliceOf(restarts: number): number {

@@ -78,7 +78,7 @@ export function shortRetryMs(failure: unknown, failures: number, nowMs: number):
   return isPassing && waitMs <= longestWaitMs ? waitMs : undefined
 }
 
-export interface RetryWhileHeld {
+interface RetryWhileHeld {
   readonly clock: Waits & { monotonic(): number }
   readonly patienceMs?: number
   readonly everyMs?: number

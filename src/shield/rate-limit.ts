@@ -111,7 +111,7 @@ const RateLimitUpdate = objectOf(
 ).describe('A change of a rate limit rule. The API decides about fields that are left out.')
 
 /** With every enumeration as its number: what is sent. */
-export type RateLimitUpdate = z.output<typeof RateLimitUpdate>
+type RateLimitUpdate = z.output<typeof RateLimitUpdate>
 
 /** The known fields at a place of the body. `path` leads to an object. */
 export function fieldsAt(path: readonly PropertyKey[]): readonly string[] {

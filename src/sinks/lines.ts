@@ -89,7 +89,7 @@ interface Chunk {
 }
 
 /** Encodes lazily, chunk by chunk. Events that the format cannot represent go to `refusals`. */
-export type Encoder = (events: readonly Event[], refusals: Refusal[]) => Generator<Chunk>
+type Encoder = (events: readonly Event[], refusals: Refusal[]) => Generator<Chunk>
 
 /** Small compared with the memory of a page, but large enough that a page usually needs only two writes. */
 const chunkBytes = 524_288

@@ -18,7 +18,7 @@ export interface Routing {
 }
 
 type Shares = Readonly<Record<string, number>>
-export type Wants = (event: Event) => boolean
+type Wants = (event: Event) => boolean
 
 type Matcher = (listed: readonly string[]) => (value: string) => boolean
 type Field = readonly [of: (event: Event) => readonly (string | number | undefined)[], matcher: Matcher]

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
 import { Failure } from '../domain/failure.ts'
 
-export interface BodyLimits {
+interface BodyLimits {
   /** The Content-Encoding header as received. */
   readonly encoding: string | readonly string[] | undefined
   /** Limit before and after decoding. */

@@ -42,22 +42,18 @@ export function backoffMs(
 }
 
 /**
- * Delay requested by a Retry-After header (seconds or an HTTP date), in ms, at most `maxMs`, so that a server cannot
+ * Delay requested by a Retry-After header (seconds or an HTTP date), in ms, at most an hour, so that a server cannot
  * stop a stream for ever. A date is compared with the answer's own Date header, or with the host's clock where there is
  * none. Undefined for a header that is absent or invalid.
  */
-export function retryAfterMsOf(
-  answer: Pick<Answer, 'headers'>,
-  hostMs: number,
-  maxMs = maxRetryAfterMs,
-): number | undefined {
+export function retryAfterMsOf(answer: Pick<Answer, 'headers'>, hostMs: number): number | undefined {
   const text = headerOf(answer, 'retry-after')?.trim()
   if (text === undefined || text === '') return undefined
   const waitMs = /^\d+(?:\.\d+)?$/.test(text)
     ? Number(text) * 1000
     : (httpDateOf(text) ?? Number.NaN) - (httpDateOf(headerOf(answer, 'date')) ?? hostMs)
   if (Number.isNaN(waitMs)) return undefined
-  return Math.round(Math.min(Math.max(waitMs, 0), maxMs))
+  return Math.round(Math.min(Math.max(waitMs, 0), maxRetryAfterMs))
 }
 
 /** In front of `-remaining` and `-reset`. */

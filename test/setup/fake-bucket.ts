@@ -42,8 +42,8 @@ export interface FakeBucket {
   conditions: 'kept' | 'ignored' | 'unsupported' | 'raced'
   /** Asks for a checksum of each object, as a bucket with Object Lock does. */
   needsChecksum: boolean
-  /** Lists as the first version does: without a token of the next page. */
-  listsAsOfOld: boolean
+  /** `first version`: there is no token of the next page. `round`: one that leads to the first page again. */
+  listing: 'whole' | 'first version' | 'round'
   /** The fault of a request, if any. */
   fault: (request: BucketRequest) => Fault | undefined
 }
@@ -62,7 +62,7 @@ export async function startFakeBucket({
     requests: [],
     conditions: 'kept',
     needsChecksum: false,
-    listsAsOfOld: false,
+    listing: 'whole',
     fault: () => undefined,
   }
 
@@ -153,9 +153,10 @@ export async function startFakeBucket({
       (key) =>
         `<Contents><Key>${encodeURIComponent(key).replaceAll("'", '&#39;')}</Key><Size>${fake.objects.get(key)!.body.length}</Size></Contents>`,
     )
-    const hasToken = rest.length > 2 && !fake.listsAsOfOld
-    const more = hasToken ? `<NextContinuationToken>${page[1]}</NextContinuationToken>` : ''
-    return `<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>${rest.length > 2}</IsTruncated>${more}${contents.join('')}</ListBucketResult>`
+    const isTruncated = rest.length > 2 || fake.listing === 'round'
+    const next = isTruncated && fake.listing !== 'first version' ? (page[1] ?? keys[0]) : undefined
+    const more = next === undefined ? '' : `<NextContinuationToken>${next}</NextContinuationToken>`
+    return `<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>${isTruncated}</IsTruncated>${more}${contents.join('')}</ListBucketResult>`
   }
   return fake
 }

@@ -22,32 +22,32 @@ describe('Retry-After', () => {
     ['5', 5000],
     [' 0 ', 0],
     ['1.5', 1500],
-    ['999999999999999999999999', 60_000],
+    ['999999999999999999999999', hour],
     ['Sun, 06 Nov 1994 08:49:47 GMT', 10_000],
     ['Sun, 06 Nov 1994 08:00:00 GMT', 0],
-    ['Sun, 06 Nov 2094 08:00:00 GMT', 60_000],
+    ['Sun, 06 Nov 2094 08:00:00 GMT', hour],
   ])('reads %j', (retryAfter, expected) => {
     const date = new Date(instant).toUTCString()
     const headers = { 'retry-after': retryAfter, date }
-    expect(retryAfterMsOf({ headers }, instant + hour, 60_000)).toBe(expected)
-    expect(retryAfterMsOf({ headers }, instant - hour, 60_000)).toBe(expected)
-    expect(retryAfterMsOf({ headers: { 'retry-after': retryAfter } }, instant, 60_000)).toBe(expected)
+    expect(retryAfterMsOf({ headers }, instant + hour)).toBe(expected)
+    expect(retryAfterMsOf({ headers }, instant - hour)).toBe(expected)
+    expect(retryAfterMsOf({ headers: { 'retry-after': retryAfter } }, instant)).toBe(expected)
   })
 
   it.each([undefined, '', 'soon', '-5', '0x10', '1e9', 'NaN', 'Infinity'])('ignores %j', (retryAfter) =>
-    expect(retryAfterMsOf({ headers: { 'retry-after': retryAfter } }, instant, 60_000)).toBeUndefined(),
+    expect(retryAfterMsOf({ headers: { 'retry-after': retryAfter } }, instant)).toBeUndefined(),
   )
 
-  it('is always between 0 and the limit', () => {
+  it('is always between 0 and an hour', () => {
     const headers = fc.oneof(
       fc.string(),
       fc.nat().map(String),
       fc.date().map((date) => date.toUTCString()),
     )
     fc.assert(
-      fc.property(headers, fc.nat({ max: 1e9 }), (text, maxMs) => {
-        const waitMs = retryAfterMsOf({ headers: { 'retry-after': text } }, instant, maxMs)
-        expect(waitMs === undefined || (waitMs >= 0 && waitMs <= maxMs)).toBe(true)
+      fc.property(headers, (text) => {
+        const waitMs = retryAfterMsOf({ headers: { 'retry-after': text } }, instant)
+        expect(waitMs === undefined || (waitMs >= 0 && waitMs <= hour)).toBe(true)
       }),
     )
   })

@@ -1,5 +1,5 @@
 /** The parts of the URL of a request, as received. */
-export interface RequestUrl {
+interface RequestUrl {
   readonly scheme: string
   /** Lower case; an IPv6 address without brackets. */
   readonly host: string

@@ -56,7 +56,7 @@ interface ReadAt {
 }
 
 /** What a stream knows of the events of a page. */
-export interface Sighted {
+interface Sighted {
   readonly unseen: readonly Event[]
   /** Different events, as they are listed, that the store held and that are not among the latest ones of the scan. */
   readonly met: number

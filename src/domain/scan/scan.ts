@@ -111,7 +111,7 @@ export interface ScanStep {
 }
 
 /** Range of event times in which incremental scans should have found every event. */
-export interface PolledSpan {
+interface PolledSpan {
   readonly fromMs: number
   readonly beforeMs: number
 }

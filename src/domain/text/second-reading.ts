@@ -1,5 +1,5 @@
 /** What a second reading of text finds that `JSON.parse` has refused. */
-export type SecondReading =
+type SecondReading =
   /** The same JSON with what was wrong inside its strings escaped, and where the first of that stood. */
   | { readonly json: string; readonly repairedAt: number }
   /** Not JSON: where the first character stands that no JSON has there; the length of the text where it ends too early. */

@@ -14,7 +14,7 @@ export interface Owner {
 }
 
 /** A writer identity that no other process can take before this one disposes of it or ends. */
-export type HeldIdentity = Owner & Disposable
+type HeldIdentity = Owner & Disposable
 
 const pattern = /^([a-z0-9]+)\.([\w-]+)\.([\w-]+)\.writer$/
 const maxTries = 10

@@ -14,7 +14,7 @@ import { findFolder, guarded, hasCode, lookAt, openExisting } from './files.ts'
 import type { ZoneDay } from '../../domain/stream.ts'
 
 /** `<number>-<opened at>-<writer>.ndjson`: sorts by number, and names its age (by the sink's clock) and its writer. */
-export interface PartName {
+interface PartName {
   /** Counts the parts of a stream, over all writers. */
   readonly number: number
   readonly openedAtMs: number

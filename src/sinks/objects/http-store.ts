@@ -154,6 +154,7 @@ export class HttpStore<Credentials extends object> implements ObjectStore {
   async *list(prefix: string, signal: AbortSignal): AsyncGenerator<Listed> {
     const { listing, listed } = this.#protocol
     let after: string | undefined
+    const tokens = new Set<string>()
     do {
       const query = listing(prefix, after)
       const answer = await this.#ask({ method: 'GET', key: '', query, right: 'list' }, signal)
@@ -161,9 +162,9 @@ export class HttpStore<Credentials extends object> implements ObjectStore {
       if (page === undefined)
         throw this.#failed(answer, 'this is not a listing of such a service: check endpoint')
       yield* page.objects
-      if (page.next !== undefined && page.next === after)
-        throw this.#failed(answer, 'the listing does not go on', 'retry')
       after = page.next
+      if (after !== undefined && tokens.size === tokens.add(after).size)
+        throw this.#failed(answer, 'the listing does not go on', 'retry')
     } while (after !== undefined)
   }
 

@@ -19,7 +19,7 @@ export interface Lake extends Pick<SinkDeps, 'format' | 'telemetry'> {
 const mostTries = 3
 
 /** Below the prefix. Readers of the data leave out folders whose name begins with an underscore. */
-export const companionFolder = '_shieldlog/'
+const companionFolder = '_shieldlog/'
 const ofTexts = { contentType: 'text/plain', metadata: {} }
 const ofCompanions = { contentType: 'application/octet-stream', metadata: {} }
 

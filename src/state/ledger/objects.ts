@@ -22,16 +22,14 @@ export function withObject({ records }: Root, key: string, object: Commit['objec
   }
 }
 
-export function createObjectSizes(root: Root): Pick<Ledger, 'objectSizes'> {
-  return {
-    objectSizes: (stream) =>
-      root.under(stream, async (key) => {
-        const all = await root.readAll(objectsOf(key), (record, value) => [Number(record), value] as const)
-        const records = [...all.values()].sort(([one], [other]) => one - other).map(([, value]) => value)
-        const sizes = Buffer.concat(records)
-        return Array.from({ length: sizes.length / sizeBytes }, (_, index) =>
-          sizes.readUIntLE(index * sizeBytes, sizeBytes),
-        )
-      }),
-  }
+export function createObjectSizes(root: Root): Ledger['objectSizes'] {
+  return (stream) =>
+    root.under(stream, async (key) => {
+      const all = await root.readAll(objectsOf(key), (_, value) => value)
+      const records = [...all].sort(([one], [other]) => Number(one) - Number(other))
+      const sizes = Buffer.concat(records.map(([, value]) => value))
+      return Array.from({ length: sizes.length / sizeBytes }, (_, index) =>
+        sizes.readUIntLE(index * sizeBytes, sizeBytes),
+      )
+    })
 }

@@ -9,7 +9,7 @@ import type { Condition, Records, Write } from '../../ports/records.ts'
 const layoutNumber = 4
 
 /** The record of the store itself. */
-export interface StoreRecord {
+interface StoreRecord {
   readonly id: string
   readonly layout: number
   /** New streams get a higher fence, so that none is given twice although the stream that had it is gone. */

@@ -43,7 +43,7 @@ export async function openLedger({
       commit: createCommits(root, own, deadLetterMaxBytes),
       loadSeen: createLoadSeen(root, own),
       ...minutes,
-      ...createObjectSizes(root),
+      objectSizes: createObjectSizes(root),
     },
     catalogue: createCatalogue(root),
     deadLetters: createDeadLetters(root),

@@ -154,13 +154,15 @@ test('says of each request which right is missing', async () => {
   await expect(listed(client, '')).rejects.toThrow(/s3:ListBucket on arn:aws:s3:::waf$/)
 })
 
-test('refuses a listing that does not say where it goes on', async () => {
+test('refuses a listing that does not say where it goes on, and one that goes round', async () => {
   const { fake, client } = await place()
-  fake.listsAsOfOld = true
+  fake.listing = 'first version'
   for (const key of ['a', 'b']) await client.create(key, Buffer.from(key), kind, never)
   expect(await listed(client, '')).toEqual(['a', 'b'])
   await client.create('c', Buffer.from('c'), kind, never)
   await expect(listed(client, '')).rejects.toThrow('not a listing of such a service: check endpoint')
+  fake.listing = 'round'
+  await expect(listed(client, '')).rejects.toThrow('the listing does not go on')
 })
 
 test('says why the first request of a trial was refused', async () => {

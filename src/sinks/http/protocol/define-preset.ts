@@ -235,7 +235,7 @@ function authoriseBy({ field, header = 'authorization', scheme }: Credential, gi
 }
 
 /** An error between settings that are valid one by one. */
-export interface SettingMistake extends SettingError {
+interface SettingMistake extends SettingError {
   /** The setting, or its path within the sink. */
   readonly at: string | string[]
 }
