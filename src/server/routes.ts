@@ -4,7 +4,6 @@ import { createTurns, keepLatest, within } from '../domain/promises.ts'
 import { inertJson } from '../domain/text/json.ts'
 import type { Clock } from '../ports/process.ts'
 import { pageFiles, pageRoute } from './page-routes.ts'
-import { QueryError, readView } from './queries.ts'
 import type { Access, PageViews, Reply, Route } from './route.ts'
 
 export interface RouteDeps {
@@ -45,21 +44,12 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
     return jsonReply(ready ? 200 : 503, access === 'no token' ? { ready } : { ready, reasons })
   }
 
-  async function statusReply(parameters: URLSearchParams): Promise<Reply> {
+  async function statusReply(): Promise<Reply> {
     try {
-      const name = parameters.get('view') ?? 'all'
-      if (name === 'all') {
-        const whole = await soon(patienceMs, status.read(), clock)
-        return longJsonReply(200, whole, createTurns({ clock, turn: setImmediate }))
-      }
-      const views = deps.views()
-      if (views === undefined) return jsonReply(503, { error: 'the process is starting' })
-      const view = await soon(patienceMs, readView(name, views, parameters), clock)
-      return view === undefined
-        ? jsonReply(404, { error: 'this zone, sink or day is not known' })
-        : jsonReply(200, view)
+      const whole = await soon(patienceMs, status.read(), clock)
+      return longJsonReply(200, whole, createTurns({ clock, turn: setImmediate }))
     } catch (error) {
-      return jsonReply(error instanceof QueryError ? 400 : 503, { error: messageOf(error) })
+      return jsonReply(503, { error: messageOf(error) })
     }
   }
 

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import type { PageViews } from '../../src/server/route.ts'
-import { QueryError, readView } from '../../src/server/queries.ts'
+import { QueryError, readChoice } from '../../src/server/queries.ts'
 import { healthOf, jsonReply, longJsonReply } from '../../src/server/routes.ts'
 import { textOf } from './client.ts'
 
@@ -36,47 +35,34 @@ it.each([
   ])
 })
 
-const asked = (query: unknown) => query
-const views = { map: asked, day: asked, deadLetters: asked, tail: asked } as unknown as PageViews
-
-/** The query that the views get. */
-function read(text: string): Promise<unknown> {
-  const parameters = new URLSearchParams(text)
-  return readView(parameters.get('view') ?? '', views, parameters)
-}
-
-const map = { filter: '', sort: 'state', page: 1, size: 25 }
+const choice = { filter: '', sort: 'state', page: 1, size: 25, letters: false }
 const day = { zone: 101, sink: 'siem', day: '2026-11-20' }
 
 it.each([
-  ['view=map', map],
+  ['', choice],
   [
-    'view=map&filter=sh%20op&sink=siem&state=gap&sort=lag&page=3&size=100',
-    { filter: 'sh op', sink: 'siem', state: 'gap', sort: 'lag', page: 3, size: 100 },
+    'filter=sh%20op&sink=siem&state=gap&sort=lag&page=3&size=100',
+    { filter: 'sh op', sink: 'siem', state: 'gap', sort: 'lag', page: 3, size: 100, letters: false },
   ],
-  [`view=map&filter=${'x'.repeat(500)}`, { ...map, filter: 'x'.repeat(200) }],
-  ['view=day&zone=101&sink=siem&day=2026-11-20', day],
-  ['view=dead-letters&zone=101&sink=siem&day=2026-11-20', day],
-  ['view=tail&zone=101', { zone: 101, after: 0 }],
-  ['view=tail&zone=101&after=12', { zone: 101, after: 12 }],
-])('%s asks for %j', async (text, query) => {
-  expect(await read(text)).toEqual(query)
+  [`filter=${'x'.repeat(500)}`, { ...choice, filter: 'x'.repeat(200) }],
+  ['zone=101&to=siem&day=2026-11-20&letters=shown', { ...choice, day, letters: true }],
+  ['tail=101', { ...choice, tail: 101 }],
+])('the page with %s shows %j', (text, chosen) => {
+  expect(readChoice(new URLSearchParams(text))).toEqual(chosen)
 })
 
 it.each([
-  ['view=x%0Ay', 'view "x\\\\ny" does not exist'],
-  ['view=constructor', 'view "constructor" does not exist'],
-  ['view=map&state=good', 'state "good" is none of failing, gap'],
-  ['view=map&sort=name', 'sort "name" is none of state, zone'],
-  ['view=map&page=0', 'page "0" is not a whole number from 1'],
-  ['view=map&size=101', 'size "101" is not a whole number from 1 to 100'],
-  ['view=map&page=1e3', 'page "1e3" is not'],
-  ['view=day&zone=101', 'this view needs sink and day'],
-  ['view=tail', 'this view needs zone (its id)'],
-  ['view=day&zone=shop&sink=siem&day=2026-11-20', 'zone "shop" is not a whole number'],
-  ['view=day&zone=101&sink=siem&day=today', 'day "today" is not YYYY-MM-DD'],
-])('%s is refused with the value', async (text, message) => {
-  const refused = read(text)
-  await expect(refused).rejects.toThrow(QueryError)
-  await expect(refused).rejects.toThrow(message)
+  ['state=go%0Aod', 'state "go\\\\nod" is none of failing, gap'],
+  ['sort=name', 'sort "name" is none of state, zone'],
+  ['page=0', 'page "0" is not a whole number from 1'],
+  ['size=101', 'size "101" is not a whole number from 1 to 100'],
+  ['page=1e3', 'page "1e3" is not'],
+  ['day=2026-11-20&zone=101', 'day needs zone (its id) and to (the sink)'],
+  ['day=2026-11-20&to=siem', 'day needs zone (its id) and to (the sink)'],
+  ['day=2026-11-20&to=siem&zone=shop', 'zone "shop" is not a whole number'],
+  ['day=today&to=siem&zone=101', 'day "today" is not YYYY-MM-DD'],
+])('the page with %s is refused with the value', (text, message) => {
+  const read = () => readChoice(new URLSearchParams(text))
+  expect(read).toThrow(QueryError)
+  expect(read).toThrow(message)
 })

@@ -1,6 +1,5 @@
 import { Agent } from 'node:http'
 import { describe, expect, it, vi } from 'vitest'
-import type { PageViews } from '../../src/server/route.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { ask, closed, dial, serve } from './client.ts'
 
@@ -77,23 +76,23 @@ describe('slow and broken clients', () => {
   ])(
     'answers probes, and goes on with an answer, while more clients than it keeps %s',
     async (_, request) => {
-      let finish: (value: object) => void = () => undefined
+      let finish: (text: string) => void = () => undefined
       function* routes() {
         for (;;) yield { text: 'x'.repeat(10_000) }
       }
-      const views = { map: () => new Promise((resolve) => (finish = resolve)) } as unknown as PageViews
+      const text = vi.fn(() => new Promise<string>((resolve) => (finish = resolve)))
       const status = () => Promise.resolve({ routes: routes() })
       // On its clock no answer comes too late, however slow the machine is.
-      const { port, get } = await serve({ status, views: () => views }, createFakeClock())
-      const map = vi.spyOn(views, 'map')
-      const answer = get('/status?view=map')
-      await expect.poll(() => map).toHaveBeenCalled()
+      const metrics = { text, contentType: 'text/plain' }
+      const { port, get } = await serve({ status, metrics }, createFakeClock())
+      const answer = get('/metrics')
+      await expect.poll(() => text).toHaveBeenCalled()
       for (const socket of await Promise.all(Array.from({ length: 300 }, () => dial(port)))) {
         socket.pause()
         socket.write(request)
       }
       for (let probe = 0; probe < 5; probe++) expect((await get('/healthz')).status).toBe(200)
-      finish({ fine: true })
+      finish('fine')
       expect((await answer).status).toBe(200)
     },
   )

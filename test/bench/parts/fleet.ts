@@ -202,7 +202,7 @@ async function sumOf(daemons: readonly RunningDaemon[], metric: string): Promise
   return sums.reduce((total, sum) => total + sum, 0)
 }
 
-const paths = ['/metrics', '/status', '/status?view=map', '/readyz']
+const paths = ['/metrics', '/status', '/', '/readyz']
 
 /** First without a question, then with questions to the first process, as a Prometheus asks but more often. */
 async function look(
