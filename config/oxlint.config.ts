@@ -148,6 +148,11 @@ const packages: readonly { name: string; parts: readonly string[]; instead: stri
     parts: ['sinks/objects'],
     instead: 'write Parquet by sinks/objects/parquet.ts',
   },
+  {
+    name: 'protobufjs',
+    parts: ['sinks/http'],
+    instead: 'encode by sinks/http/presets/otlp-protobuf.ts',
+  },
   { name: 'commander', parts: ['program', 'tasks', ...tasks], instead: 'take values' },
   { name: 'yaml', parts: ['config'], instead: 'read configuration text in config/' },
   { name: 'node:sqlite', parts: ['sqlite', 'state/sqlite', 'sinks/file'], instead: 'take the Store port' },

@@ -10,7 +10,10 @@ test('events that a destination says it dropped are named by run --once, which e
   })
   const workshop = await openWorkshopWithApi(
     { zones: [101], days: 20 },
-    { zones: [101], sinks: [{ name: 'otlp', type: 'http', preset: 'otlp', url: server.url }] },
+    {
+      zones: [101],
+      sinks: [{ name: 'otlp', type: 'http', preset: 'otlp', encoding: 'json', url: server.url }],
+    },
   )
   const bodies = () => server.got.filter((got) => got.text.includes('timeUnixNano')).length
   const shipped = await workshop.execute('run', '--once')

@@ -92,10 +92,12 @@ export interface Body {
 /** The bytes of one request. They depend on the events and the configuration only. */
 export async function packBody(
   pieces: readonly Piece[],
-  layout: Layout,
+  { layout, wire }: Pick<Preset, 'layout' | 'wire'>,
   compression: Compression,
 ): Promise<Body> {
-  const plain = joinPieces(pieces, layout)
+  const text = joinPieces(pieces, layout)
+  const plain = wire === undefined ? text : await wire.encode(text)
+  if (plain !== text) giveBack(text)
   // Begun first: the thread pool compresses while this thread hashes.
   const compressing = compression === 'none' ? plain : compressors[compression](plain)
   const key = hash('sha256', plain, 'hex')

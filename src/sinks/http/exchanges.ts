@@ -12,6 +12,8 @@ import type { Retry, Stop, Verdict } from './protocol/preset.ts'
 interface Request extends AnyRequest {
   /** Largest answer that is read; default: 4 MiB. */
   readonly maxBytes?: number | undefined
+  /** Makes text of an answer that is none. */
+  readonly decode?: ((answer: Answer) => Promise<Answer>) | undefined
 }
 
 interface Destination {
@@ -48,14 +50,15 @@ export function createExchanges(
 
   /** Throws Failure `network`, `timeout`, `tls` (retry), `cancelled`. */
   async function answerTo(
-    { maxBytes = maxAnswerBytes, ...request }: Request,
+    { maxBytes = maxAnswerBytes, decode, ...request }: Request,
     signal: AbortSignal,
   ): Promise<Answer> {
     if (signal.aborted) throw cancelled(signal.reason)
     // Another host, such as that of tokens, is named.
     const origin = to.what.includes(request.origin) ? undefined : request.origin
     const limits = { what: to.what, origin, timeoutMs: to.timeoutSeconds * 1000, maxBytes, clock }
-    return exchange(dispatcher, request, limits, signal)
+    const answer = await exchange(dispatcher, request, limits, signal)
+    return decode === undefined ? answer : decode(answer)
   }
 
   /**

@@ -88,7 +88,7 @@ export class Requests implements Destination<Piece> {
    * `server_error`, `bad_body` (retry, or wait where the destination named a time), `sink_refuses` (stop), `cancelled`.
    */
   async send(pieces: readonly Piece[], signal: AbortSignal, tries?: number): Promise<Sent> {
-    const body = await packBody(pieces, this.#preset.layout, this.#settings.compression)
+    const body = await packBody(pieces, this.#preset, this.#settings.compression)
     const mayTryAgain = createTries(this.#deps, tries)
     let isUnexplained = true
     for (;;) {
@@ -127,7 +127,10 @@ export class Requests implements Destination<Piece> {
   #ask(signal: AbortSignal): Ask {
     const byStatus = ({ status }: Answer) => readStatus(status)
     return async ({ method, url, body, mediaType = this.#preset.mediaType }, read = byStatus) => {
-      const sent = { method, url: new URL(url ?? this.#preset.url), body: Buffer.from(body ?? '') }
+      const text = Buffer.from(body ?? '')
+      const { wire } = this.#preset
+      const bytes = wire === undefined ? text : await wire.encode(text)
+      const sent = { method, url: new URL(url ?? this.#preset.url), body: bytes }
       const signed = await this.#sign(sent, signal)
       const headers = { ...signed.headers, ...(body !== undefined && { 'content-type': mediaType }) }
       const { answer, verdict } = await this.#exchange({ ...signed, headers }, [], read, signal)
@@ -276,7 +279,8 @@ export class Requests implements Destination<Piece> {
       const bytes = taken.reduce((sum, piece) => sum + piece.bytes, 0)
       return { verdict, bytes, isWhole: taken.length === pieces.length }
     }
-    const request = { method, headers, body, ...placeOf(url) }
+    const decode = this.#preset.wire?.decode
+    const request = { method, headers, body, decode, ...placeOf(url) }
     return this.#exchanges.counted(async () => request, readAll, signal)
   }
 }

@@ -10,7 +10,7 @@ import type { Json } from '../../../src/domain/text/json.ts'
 import { createRedactor } from '../../../src/shield/redaction/redact.ts'
 import { toEvent } from '../../../src/shield/entries/to-event.ts'
 import { entryJson } from '../../../src/simulator/entries/entry.ts'
-import { cutBatches, joinPieces, packBody } from '../../../src/sinks/http/bodies.ts'
+import { cutBatches, packBody } from '../../../src/sinks/http/bodies.ts'
 import type { HttpSinkConfig } from '../../../src/sinks/http/config.ts'
 
 /** Bytes of an event, whole numbers. */
@@ -114,8 +114,8 @@ async function costOfPreset(name: PresetName, events: readonly Event[]): Promise
     { format, preset, limits: settings.batch, nowMs },
     { refusals: [], refuse: () => undefined },
   )) {
-    plain += joinPieces(pieces, preset.layout).length
-    compressed += (await packBody(pieces, preset.layout, settings.compression)).bytes.length
+    plain += (await packBody(pieces, preset, 'none')).bytes.length
+    compressed += (await packBody(pieces, preset, settings.compression)).bytes.length
   }
   return { plain: plain / events.length, compressed: compressed / events.length }
 }

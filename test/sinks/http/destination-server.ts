@@ -25,6 +25,8 @@ export interface Got {
   /** As it came over the wire. */
   readonly body: Buffer
   /** Uncompressed. */
+  readonly plain: Buffer
+  /** The same as text. */
   readonly text: string
   /** Ids of its events, in order; of native lines only. */
   readonly ids: readonly string[]
@@ -70,9 +72,10 @@ async function read(request: IncomingMessage): Promise<Got | undefined> {
     return undefined
   }
   const body = Buffer.concat(chunks)
-  const text = unpack(body, request.headers['content-encoding']).toString()
+  const plain = unpack(body, request.headers['content-encoding'])
+  const text = plain.toString()
   const { method = '', url: path = '', headers } = request
-  return { method, path, headers, body, text, ids: idsOf(text) }
+  return { method, path, headers, body, plain, text, ids: idsOf(text) }
 }
 
 function unpack(body: Buffer, encoding: string | undefined): Buffer {
@@ -90,12 +93,13 @@ export function idsOf(text: string): string[] {
 
 export interface Reply {
   readonly status: number
+  /** Bytes as they are. */
   readonly body?: string | object
   readonly headers?: Record<string, string>
 }
 
 export function answerWith(response: ServerResponse, { status, body = '', headers = {} }: Reply): unknown {
-  const isText = typeof body === 'string'
+  const isText = typeof body === 'string' || Buffer.isBuffer(body)
   const type = { 'content-type': isText ? 'text/plain' : 'application/json' }
   return response.writeHead(status, { ...type, ...headers }).end(isText ? body : JSON.stringify(body))
 }

@@ -1,4 +1,4 @@
-import { httpUrl } from '../../../fields/fields.ts'
+import { choice, httpUrl } from '../../../fields/fields.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { type Answer, isSuccess } from '../../../transport/exchange.ts'
 import {
@@ -7,14 +7,16 @@ import {
   delivered,
   jsonOf,
   noAcknowledgement,
+  type Preset,
   readStatus,
   type Verdict,
 } from '../protocol/preset.ts'
 import { definePreset, limits } from '../protocol/define-preset.ts'
 
 /**
- * Log records for any receiver of OTLP over HTTP, as JSON: https://opentelemetry.io/docs/specs/otlp. A receiver that
- * drops some records of a body answers how many, not which, and the body must not be sent again.
+ * Log records for any receiver of OTLP over HTTP: https://opentelemetry.io/docs/specs/otlp. A body in protobuf is the JSON
+ * form of it in other bytes, so that both say the same. A receiver that drops some records of a body answers how many, not
+ * which, and the body must not be sent again.
  */
 export const otlp = definePreset({
   name: 'otlp',
@@ -26,8 +28,11 @@ export const otlp = definePreset({
     maxBytes: limits.maxBytes(2_000_000, 20_000_000),
   },
   credential: { field: 'bearerToken', description: 'Bearer token', scheme: 'Bearer', optional: 'orNone' },
-  settings: { url: httpUrl('Address of the receiver, often with port 4318', 'give bearerToken') },
-  create: ({ url, set = {} }) => ({
+  settings: {
+    url: httpUrl('Address of the receiver, often with port 4318', 'give bearerToken'),
+    encoding: choice(['protobuf', 'json'], 'How bodies are encoded'),
+  },
+  create: ({ url, set = {}, encoding }) => ({
     url: below(url, '/v1/logs'),
     layout: {
       before: '{"resourceLogs":[',
@@ -35,15 +40,27 @@ export const otlp = definePreset({
       after: ']}',
       group: (event) => ({ before: resourceOf(event, set), after: ']}]}' }),
     },
-    read: readExport,
+    ...(encoding !== 'json' && protobuf),
+    read: (answer, events) => readExport(answer, events, encoding),
     check: {
-      body: '{"resourceLogs":[]}',
+      // In protobuf a body without a resource would have no bytes.
+      body: '{"resourceLogs":[{}]}',
       found: 'accepted an empty export',
       // Loki does, after it accepted the credentials.
       refusesEmpty: ({ body }) => body.includes('at least one valid stream'),
     },
   }),
 })
+
+/** Loaded with the first body: other sinks do without. */
+const codec = () => import('./otlp-protobuf.ts')
+const protobuf: Pick<Preset, 'mediaType' | 'wire'> = {
+  mediaType: 'application/x-protobuf',
+  wire: {
+    encode: async (text) => (await codec()).bytesOf(text),
+    decode: async (answer) => (await codec()).jsonAnswer(answer),
+  },
+}
 
 /** One resource for each shield zone. */
 function resourceOf({ zone }: Event, set: Readonly<Record<string, string>>): string {
@@ -61,7 +78,7 @@ function text(key: string, stringValue: string): object {
   return { key, value: { stringValue } }
 }
 
-function readExport(answer: Answer, events: readonly Event[]): Verdict {
+function readExport(answer: Answer, events: readonly Event[], encoding: 'protobuf' | 'json'): Verdict {
   const { status } = answer
   const json = jsonOf(answer)
   if (isSuccess(status)) {
@@ -77,7 +94,10 @@ function readExport(answer: Answer, events: readonly Event[]): Verdict {
   const said = json.text('message')
   // The Collector answers 400, where others answer 413.
   if (status === 400 && said === 'http: request body too large') return { kind: 'split', reason: 'too_large' }
+  const remedy = `set encoding: ${encoding === 'json' ? 'protobuf' : 'json'}`
+  // VictoriaLogs has 400 for it.
+  if (status === 400 && answer.body.includes("encoding isn't supported")) return { kind: 'stop', remedy }
   // The protocol allows no other try after a 5xx that it does not list. But it is a proxy that answers these, such as 520
   // to 530, while the receiver is down: the events must not be lost to it.
-  return readStatus(status)
+  return readStatus(status, undefined, { 415: remedy })
 }

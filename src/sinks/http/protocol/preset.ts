@@ -57,6 +57,14 @@ export type Ask = (
   read?: (answer: Answer) => Verdict,
 ) => Promise<Answer>
 
+/** For bodies and answers that are no text. */
+interface Wire {
+  /** The bytes of a body: the same for the same text, and no more than it has. */
+  encode(text: Buffer): Promise<Buffer>
+  /** The answer as text, as it is read and shown. */
+  decode(answer: Answer): Promise<Answer>
+}
+
 /**
  * One HTTP intake protocol with its settings, as data and small functions. The bytes of a request depend on the events
  * and the configuration only, so that a repeated request is the same one.
@@ -76,6 +84,7 @@ export interface Preset {
   /** One event in a body; may add what the destination requires around the line (an action, an envelope). */
   piece(event: Event, line: string): string
   readonly layout: Layout
+  readonly wire?: Wire
   /** The destination stores no event without a time. */
   readonly needsTime?: boolean
   /** Interprets an answer to a request with these events, in their order in the body. Each id occurs once. */

@@ -66,9 +66,11 @@ test.each<[given: { preset: string }, url: string, line: string, piece: unknown]
   expect(JSON.parse(preset.piece(event, line))).toEqual(piece)
 })
 
-test('bodies of lines have the media type of NDJSON, but for Splunk; all others that of JSON', () => {
+test('bodies of lines have the media type of NDJSON, but for Splunk; all others that of JSON, or of protobuf', () => {
   const types = [splunk, axiom, elasticsearch, datadog, otlp].map((given) => presetWith(given).mediaType)
-  expect(types).toEqual(['json', 'x-ndjson', 'x-ndjson', 'json', 'json'].map((type) => `application/${type}`))
+  expect(types).toEqual(
+    ['json', 'x-ndjson', 'x-ndjson', 'json', 'x-protobuf'].map((type) => `application/${type}`),
+  )
 })
 
 test('Splunk gets the time in seconds, to the last digit', () => {

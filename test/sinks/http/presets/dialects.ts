@@ -8,10 +8,11 @@ import type { EventOutcome } from '../../../../src/sinks/settle.ts'
 import type { PresetName } from '../../../contract/answers.ts'
 import type { Dialect } from '../../../contract/scripted-destination.ts'
 import { buildEvent } from '../../../formats/events.ts'
+import { exportRequest, protobufAsJson } from '../../../formats/protobuf.ts'
 import type { Got, Reply } from '../destination-server.ts'
 
 /** Ids of the events in a body, in their order: every protocol holds a native line, whole or as text in JSON. */
-function idsIn({ text }: Got): string[] {
+function idsIn({ text }: Pick<Got, 'text'>): string[] {
   return [...new Set([...text.matchAll(/\bevent-\d+\b/g)].map(([id]) => id))]
 }
 
@@ -42,6 +43,25 @@ export const ofSplunk = (status: number, code: number, text: string, at?: number
   status,
   body: { text, code, ...(at !== undefined && { 'invalid-event-number': at }) },
 })
+
+/** In bytes; `count` and `code` are below 128, as are the lengths of the texts. */
+export const partialSuccess = (count: number, said: string): Reply => ({
+  status: 200,
+  body: protobuf(0x0a, protobuf(0x08, count, 0x12, Buffer.from(said))),
+  headers: asProtobuf,
+})
+export const statusOf = (status: number, code: number, said: string): Reply => ({
+  status,
+  body: protobuf(0x08, code, 0x12, Buffer.from(said)),
+  headers: asProtobuf,
+})
+const asProtobuf = { 'content-type': 'application/x-protobuf' }
+
+function protobuf(...parts: (number | Buffer)[]): Buffer {
+  return Buffer.concat(
+    parts.map((part) => (typeof part === 'number' ? Buffer.of(part) : Buffer.of(part.length, ...part))),
+  )
+}
 
 export const ofCollector = (rejectedLogRecords: number | string): Reply => ({
   status: 200,
@@ -114,13 +134,11 @@ export const dialects: Readonly<Record<PresetName, Dialect>> = {
   }),
   otlp: dialect('authorization', {
     settings: (url, bearerToken) => ({ url, bearerToken }),
-    taken: always({ status: 200, body: { partialSuccess: {} } }),
-    refused: () => ({
-      reply: { status: 400, body: { code: 3, message: 'ReadInt64: invalid syntax' } },
-      stored: [],
-    }),
-    fewer: (ids) => ({ reply: ofCollector('3'), stored: ids.slice(0, -3), lost: 3 }),
-    unauthorised: { status: 401, body: { code: 16, message: 'provided authorization does not match' } },
+    idsOf: ({ plain }) => idsIn({ text: JSON.stringify(protobufAsJson(plain, exportRequest)) }),
+    taken: always({ status: 200, body: Buffer.of(0x0a, 0), headers: asProtobuf }),
+    refused: () => ({ reply: statusOf(400, 3, 'ReadInt64: invalid syntax'), stored: [] }),
+    fewer: (ids) => ({ reply: partialSuccess(3, 'dropped'), stored: ids.slice(0, -3), lost: 3 }),
+    unauthorised: statusOf(401, 16, 'provided authorization does not match'),
   }),
   /** Statuses: "Send logs". */
   datadog: dialect('dd-api-key', {
@@ -173,6 +191,19 @@ export const dialects: Readonly<Record<PresetName, Dialect>> = {
     taken: always({ status: 200 }),
     unauthorised: { status: 401 },
   }),
+}
+
+export const otlpInJson: Dialect = {
+  ...dialects['otlp']!,
+  settings: (url, bearerToken) => ({ url, bearerToken, encoding: 'json' }),
+  idsOf: idsIn,
+  taken: always({ status: 200, body: { partialSuccess: {} } }),
+  refused: () => ({
+    reply: { status: 400, body: { code: 3, message: 'ReadInt64: invalid syntax' } },
+    stored: [],
+  }),
+  fewer: (ids) => ({ reply: ofCollector('3'), stored: ids.slice(0, -3), lost: 3 }),
+  unauthorised: { status: 401, body: { code: 16, message: 'provided authorization does not match' } },
 }
 
 /** Splunk with a token that has indexer acknowledgement. */
