@@ -145,7 +145,9 @@ export function checkSinks(written: unknown, report: Report): void {
   refuseRepeated(real, 'give each file sink a different path', report)
   const buckets = textAt('bucket').filter(({ sink }) => sink['type'] === 's3')
   const places = buckets.map(({ at, value, sink: { endpoint = null, prefix = '' } }) => {
-    return { at, value, key: JSON.stringify([endpoint, value, prefix]) }
+    // As it is requested: with or without a slash at the end, in any case of the host.
+    const place = URL.parse(String(endpoint))?.href.replace(/\/+$/, '') ?? endpoint
+    return { at, value, key: JSON.stringify([place, value, prefix]) }
   })
   refuseRepeated(places, 'give each s3 sink a different bucket or prefix', report)
 }

@@ -91,6 +91,10 @@ test('two sinks may not share bucket and prefix', () => {
   ])
   expect(errorsOf(lake, { ...other, prefix: 'b/' })).toEqual([])
   expect(errorsOf(lake, { ...other, endpoint: 'https://s3.example' })).toEqual([])
+  const at = (endpoint: string) => ({ endpoint, accessKeyId: 'a', secretAccessKey: 'b' })
+  expect(
+    errorsOf({ ...lake, ...at('https://s3.example') }, { ...other, ...at('https://S3.example/') }),
+  ).toEqual(errorsOf(lake, other))
 })
 
 test('secrets are never shown', () => {
