@@ -146,8 +146,8 @@ function afterStep(
   at: Instant,
   policy: Policy,
 ): Checkpoint {
+  if (scan.kind === 'archive') return afterArchivePage(withRequestTroubleAfterPage(before), scan, end)
   const shipped = afterEvents(before, facts.unseen)
-  if (scan.kind === 'archive') return afterArchivePage(withRequestTroubleAfterPage(shipped), scan, end)
   const moved: Checkpoint = {
     ...shipped,
     lastPage: scan.kind,
@@ -187,10 +187,10 @@ export function afterPart(
   part: readonly Pick<Event, 'timeMs' | 'fingerprint'>[],
   policy: Policy,
 ): Checkpoint {
+  // Only what the API listed counts as read.
+  if (scan.kind === 'archive') return before
   const shipped = afterEvents(before, part.length)
   const found = withFound(scan, part.length, timesOf(part), polledSpan(before, policy))
-  // Only what the API listed counts as read.
-  if (scan.kind === 'archive') return shipped
   const fresh = asListed(part)
   const listed = before.listed + fresh
   const counters = counted(shipped.counters, { events: part.length })
@@ -309,10 +309,11 @@ function settle(checkpoint: Checkpoint, scan: Scan, { nowMs, sureMs }: Instant, 
   return { ...checkpoint, incremental: undefined, storedCursors: [], mark: [], ended }
 }
 
-function afterArchivePage(shipped: Checkpoint, { readRequest: id = '', found }: Scan, end: ScanStep['end']) {
+/** No evidence of what the API lists: an archive may lack some of it, and hold more. */
+function afterArchivePage(before: Checkpoint, { readRequest: id = '', found }: Scan, end: ScanStep['end']) {
   // Cursors of an archive are numbers: no guard ends it.
-  if (end !== 'complete') return shipped
-  return answerRequest({ ...shipped, archiveSinceMs: undefined }, { id, outcome: 'done', found })
+  if (end !== 'complete') return before
+  return answerRequest({ ...before, archiveSinceMs: undefined }, { id, outcome: 'done', found })
 }
 
 /** The complete scan, full or incremental, that began last. */

@@ -72,9 +72,19 @@ async function* piecesOf(lines: readonly string[], zone: number): AsyncGenerator
 /** What only the live route changes. */
 function liveOf(checkpoint: Checkpoint): string {
   const { caughtUpAtMs, lastFull, lastIncremental, full, incremental, ordering, ended } = checkpoint
-  const { listed, gone, mark, storedCursors, needsFull, trouble, shrunken } = checkpoint
+  const { listed, gone, mark, storedCursors, needsFull, trouble, shrunken, newSinceFull } = checkpoint
   const scans = { caughtUpAtMs, lastFull, lastIncremental, full, incremental, ordering, ended }
-  return JSON.stringify({ ...scans, listed, gone, mark, storedCursors, needsFull, trouble, shrunken })
+  return JSON.stringify({
+    ...scans,
+    listed,
+    gone,
+    mark,
+    storedCursors,
+    needsFull,
+    trouble,
+    shrunken,
+    newSinceFull,
+  })
 }
 
 /** Streams that are half shipped from an archive, and need what they have seen for the next try. */

@@ -4,8 +4,8 @@ import { shipArchived } from '../../../src/tasks/backfill/ship-archived.ts'
 import type { ArchivedPiece } from '../../../src/days/archived-events.ts'
 import { createHousekeeping } from '../../../src/upkeep/housekeep.ts'
 import type { Ledger } from '../../../src/ports/store.ts'
-import { at, policy, stream } from '../../domain/builders.ts'
-import { createStage, eventAt, whole, zone, type Stage } from '../../pump/stage.ts'
+import { at, hourMs, policy, stream } from '../../domain/builders.ts'
+import { createStage, eventAt, listingOf, whole, zone, type Stage } from '../../pump/stage.ts'
 
 const never = () => new AbortController().signal
 const day = 24
@@ -137,6 +137,22 @@ it('leaves out a day that polls still read, which would wait for it', async () =
   expect(await ship(stage, [1])).toMatchObject({ shipped: 0, leftOut })
   await stage.complete()
   expect(await ship(stage, [1])).toMatchObject({ shipped: 1 })
+})
+
+it('changes nothing of what polls know: lag, what the API has listed, and its troubles', async () => {
+  const stage = await createStage()
+  stage.script.answer = listingOf([eventAt(1), eventAt(2)], 2)
+  await stage.pump()
+  stage.script.answer = () => {
+    throw new Failure('refuse', 'zone_gone', 'no such zone')
+  }
+  await stage.clock.advance(hourMs)
+  await stage.pump()
+  const { commit: _, lastCommitAtMs: __, counters, ...before } = (await stage.read())!
+  expect(before).toMatchObject({ listed: 2, trouble: { code: 'zone_gone' } })
+  await stage.clock.advance(at(9 * day) - stage.clock.now())
+  expect(await ship(stage, [2, 3])).toMatchObject({ shipped: 1, present: 1 })
+  expect(await stage.read()).toMatchObject({ ...before, counters: { ...counters, delivered: 3 } })
 })
 
 it('ends with the failure of a sink that does not take its events, and leaves the day as it is', async () => {
