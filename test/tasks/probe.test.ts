@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { Observations } from '../../src/shield/probe/read-listings.ts'
 import type { FaultRule } from '../../src/simulator/faults.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -71,14 +70,8 @@ test.each<[string, string, Record<string, RegExp>, object?]>([
       'new events turn up': /^\d+ at the end$/,
       'later page, read again': /^after \d+ s the same, after \d+ s the same$/,
       'token of the last page': /^empty$/,
-      tokens: /^\d+ to \d+ characters, with .*%/,
       'readable days': /^3; .* is answered 401 invalid_datetime_window/,
-      clock: /^the same$/,
-      timestamps: /^ms \d+$/,
-      log: /^text of JSON \d+$/,
-      'unknown names': /^none$/,
       'unexpected entries': /^none$/,
-      'zones of this size': /\d+ before that/,
     },
   ],
   [
@@ -140,31 +133,24 @@ test.each<[string, string, Record<string, RegExp>, object?]>([
     { api: { maxRequestsPerSecond: expect.any(Number) as unknown } },
   ],
   [
-    'headers, compression, a clock that is ahead, slow answers and large entries',
-    '--headers ratelimit-remaining=99,x-own=secret --compress --clock-offset-seconds 300 --latency-ms 60 --entry-bytes 3000',
+    'compression, a clock that is ahead, slow answers and large entries',
+    '--headers x-own=secret --compress --clock-offset-seconds 300 --latency-ms 60 --entry-bytes 3000',
     {
-      headers: /^ratelimit-remaining: 99; x-own; .*content-encoding: gzip/,
-      clock: /^(?:300\.\d|299\.\d) s from this host$/,
       latency: /^median (?:[6-9]\d|\d{3,}) ms/,
-      entries: /, (?:2[5-9]|3[0-5])\d\d bytes each/,
+      'page size': /the largest has (?:2[5-9]|3[0-5])\d{4} bytes$/,
     },
   ],
   [
     'a clock that is behind, and old days that are not found',
     '--clock-offset-seconds -300 --old-days not-found',
-    {
-      clock: /^-(?:300|301|299)\.\d s from this host$/,
-      'readable days': /^3; .* is answered 404$/,
-    },
+    { 'readable days': /^3; .* is answered 404$/ },
   ],
   [
     'old days that are a bad request, and names that no format knows',
     '--old-days bad-request --change-entries new-names,masked-addresses',
     {
       'readable days': /^3; .* is answered 400$/,
-      'unknown names': /^member newMember \d+, label newLabel \d+, field of log NewField \d+$/,
       'unexpected entries': /^member \d+: members that shieldlog does not know \(newMember\)$/,
-      addresses: /^masked in (\d+) of \1$/,
     },
   ],
   [
@@ -172,11 +158,7 @@ test.each<[string, string, Record<string, RegExp>, object?]>([
     '--old-days empty --change-entries mixed-logs,mixed-times,poor-ids,masked-addresses',
     {
       'readable days': /^at least 3; from \d{4}-\d\d-\d\d on back answered without events$/,
-      log: /^(?=.*object \d)(?=.*plain text \d)(?=.*null \d)(?=.*text of JSON \d)/,
-      timestamps: /^(?=.*seconds \d)(?=.*ms \d)(?=.*µs \d)(?=.*ns \d)(?=.*text \d)(?=.*none \d)/,
-      addresses: /^masked in [1-9]\d* of /,
       'unexpected entries': /^time \d+: no time that shieldlog can read \(null\)$/,
-      ids: /^missing in [1-9]\d* of .*, repeated in [1-9]\d* of /,
     },
   ],
   [
@@ -204,11 +186,4 @@ test.each<[string, string, Record<string, RegExp>, object?]>([
   const { found, ...rest } = await probed(file, options.startsWith('--token') ? '0.02' : '0.005')
   for (const [point, pattern] of Object.entries(expected)) expect(found[point]).toMatch(pattern)
   expect(rest.settings).toEqual(settings)
-})
-
-test('counts every form of an address that is not whole, and ids that are numbers', () => {
-  const { entries } = new Observations()
-  const addresses = ['198.51.100.*', '198.51.100.x', '198.51.100.0/24', '2001:db8::*', '2001:db8::', '', 7]
-  entries.addPage(addresses.map((RemoteIp, index) => ({ logId: index % 5, log: { RemoteIp } })))
-  expect(entries).toMatchObject({ masked: 4, withoutId: 0, repeatedIds: 2 })
 })

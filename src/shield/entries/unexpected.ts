@@ -10,7 +10,7 @@ import { printable } from '../../domain/text/terminal-text.ts'
 import { decodeLog, logObjectOf, receivedEntry } from './to-event.ts'
 
 /** What the formats make use of. */
-export const knownNames = {
+const knownNames = {
   member: new Set(['logId', 'timestamp', 'log', 'labels']),
   label: new Set('asn country ruleId severity method ruleGroup status serverZone'.split(' ')),
   log: new Set('ServerZoneId Message Url RemoteIp UrlEncodedBody Headers TriggerMatch'.split(' ')),

@@ -14,12 +14,11 @@ export interface ProbedPoint {
 }
 
 const defaultMaxPageBytes = 33_554_432
-const everySeconds = 30
 /** The probe ended before. */
 const notRead = 'not read'
 
 export function findingsOf(seen: Observations, requestsPerSecond: number): ProbedPoint[] {
-  const { walks, yesterday, firstPages, answers, headers, entries } = seen
+  const { walks, yesterday, firstPages, answers } = seen
   const all = [...walks, yesterday ?? []].flat()
   const pages = all.flatMap((walk) => walk.pages)
   const working = firstPages.filter(({ failure }) => failure === undefined).map(({ form }) => form)
@@ -29,7 +28,6 @@ export function findingsOf(seen: Observations, requestsPerSecond: number): Probe
   const arrivals = arrivalsOf(walks)
   const absent = Math.max(0, ...arrivals.map(({ absentMs }) => absentMs)) / 60_000
   const soonest = Math.min(...arrivals.map(({ listedMs }) => listedMs)) / 1000
-  const share = (part: number) => `${part} of ${entries.count}`
   return [
     {
       point: 'first page',
@@ -76,12 +74,9 @@ export function findingsOf(seen: Observations, requestsPerSecond: number): Probe
           .join(', ') || 'there was none',
     })),
     { point: 'token of the last page', assumed: 'any, or none', found: lastTokenOf(all) },
-    { point: 'tokens', assumed: 'any text', found: alphabetOf(pages) },
     { point: 'life of tokens', assumed: 'any; a token may expire', found: lifeOf(seen) },
     readableDays(seen),
     limit(seen, requestsPerSecond),
-    { point: 'headers', assumed: 'Date; Retry-After with 429', found: headersOf(headers) },
-    { point: 'clock', assumed: 'within 30 s of this host', found: clockOf(seen) },
     {
       point: 'latency',
       assumed: 'below 30 s',
@@ -89,27 +84,12 @@ export function findingsOf(seen: Observations, requestsPerSecond: number): Probe
       setting: 'api.requestTimeoutSeconds',
       value: slowestMs > 10_000 ? Math.ceil((slowestMs * 3) / 1000) : undefined,
     },
-    {
-      point: 'entries',
-      assumed: 'about 500 bytes',
-      found: `${entries.count}, ${Math.round(entries.bytes / Math.max(1, entries.count))} bytes each, the largest ${entries.largest}`,
-    },
-    {
-      point: 'ids',
-      assumed: 'one each',
-      found: `missing in ${share(entries.withoutId)}, repeated in ${share(entries.repeatedIds)}`,
-    },
-    { point: 'timestamps', assumed: 'ms', found: namesOf(entries.units) },
-    { point: 'log', assumed: 'text of JSON', found: namesOf(entries.logs) },
-    { point: 'addresses', assumed: 'whole or masked', found: `masked in ${share(entries.masked)}` },
-    { point: 'unknown names', assumed: 'none', found: namesOf(entries.unknown) || 'none' },
-    { point: 'unexpected entries', assumed: 'none', found: unexpectedFound(entries) },
-    { point: 'zones of this size', assumed: '', found: zonesOf(seen, requestsPerSecond) },
+    { point: 'unexpected entries', assumed: 'none', found: unexpectedFound(seen) },
   ]
 }
 
 /** `member 12, time 3: members that shieldlog does not know (ja4), …`. */
-function unexpectedFound({ unexpected: { names, counts } }: Observations['entries']): string {
+function unexpectedFound({ unexpected: { names, counts } }: Observations): string {
   const told = Object.entries(counts).map(([kind, count]) => `${kind} ${count}`)
   return told.length === 0 ? 'none' : `${told.join(', ')}: ${unexpectedText(names)}`
 }
@@ -134,10 +114,6 @@ function rangeOf(numbers: readonly number[]): string {
 
 function listOf(groups: ReadonlyMap<string, readonly unknown[]>): string {
   return [...groups].map(([name, some]) => `${some.length} ${name}`).join(', ')
-}
-
-function namesOf(counts: ReadonlyMap<string, number>): string {
-  return [...counts].map(([name, some]) => `${name} ${some}`).join(', ')
 }
 
 function sizesOf(pages: Pages): string {
@@ -201,15 +177,6 @@ function lastTokenOf(walks: readonly Walk[]): string {
   return [...new Set(found)].join(', ') || 'no last page was reached'
 }
 
-function alphabetOf(pages: Pages): string {
-  if (pages.length === 0) return notRead
-  const texts = pages.flatMap(({ more, token }) => (more && typeof token === 'string' ? [token] : []))
-  if (texts.length === 0) return 'a day has one page'
-  const signs = [...new Set(texts.join('').replaceAll(/[a-z\d]/gi, ''))].slice(0, 20)
-  const told = signs.length === 0 ? 'letters and digits' : `with ${signs.join(' ')}`
-  return `${rangeOf(texts.map(({ length }) => length))} characters, ${told}`
-}
-
 /** As pages that were read again show it. */
 function lifeOf({ rereads, walks }: Observations): string {
   if (walks.length === 0) return notRead
@@ -263,27 +230,4 @@ function limit({ answers, lastedMs, retryAfter, endedBy }: Observations, perSeco
   const value = Math.floor(allowed * 100) / 100
   const found = `429 at request ${answers.length}, at ${perSecond} a second; Retry-After: ${retryAfter}`
   return { ...finding, found, value: value > 0 ? value : undefined }
-}
-
-const plainHeader = /^(?:date|content-type|content-length|connection|keep-alive|transfer-encoding)$/
-
-function headersOf(headers: Observations['headers']): string {
-  const told = [...headers].filter(([name]) => !plainHeader.test(name))
-  const texts = told.map(([name, value]) => (value === undefined ? name : `${name}: ${value}`))
-  return texts.join('; ') || 'none of limits, caches or compression'
-}
-
-function clockOf({ answers }: Observations): string {
-  const offsets = answers.flatMap(({ offsetMs }) => offsetMs ?? [])
-  if (offsets.length === 0) return 'answers have no Date'
-  const worst = offsets.reduce((one, other) => (Math.abs(other) > Math.abs(one) ? other : one))
-  return worst === 0 ? 'the same' : `${(worst / 1000).toFixed(1)} s from this host`
-}
-
-/** A poll without a known order reads the whole day; a fifth of the requests is left for other zones' scans. */
-function zonesOf({ walks, retryAfter }: Observations, perSecond: number): string {
-  if (retryAfter !== undefined) return 'unknown, since requests were refused'
-  const most = Math.floor(everySeconds * perSecond)
-  const whole = Math.floor(most / Math.max(1, walks[0]!.pages.length))
-  return `at least ${most} polled every ${everySeconds} s once their order is known, ${whole} before that`
 }

@@ -1,15 +1,13 @@
 import { hash } from 'node:crypto'
-import { isIP } from 'node:net'
 import { dayOf, shiftDay, type Day } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { Zone } from '../../domain/stream.ts'
-import { leniently } from '../../domain/text/decode.ts'
-import { isObject, numberText, type Json } from '../../domain/text/json.ts'
+import { isObject, type Json } from '../../domain/text/json.ts'
 import { joined, type Unexpected } from '../../domain/event/unexpected.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Look, ShieldClient } from '../client/client.ts'
-import { entryTimeOf, ownTextOf } from '../entries/identities.ts'
-import { knownNames, unexpectedOf } from '../entries/unexpected.ts'
+import { entryTimeOf } from '../entries/identities.ts'
+import { unexpectedOf } from '../entries/unexpected.ts'
 import { pagePath } from '../event-logs.ts'
 
 export interface ProbeRequest {
@@ -53,7 +51,7 @@ export interface Walk {
 
 type Tried = Pick<Look, 'status' | 'failure'>
 
-/** What a probe has seen. It holds counts and shapes, and hashes of ids. */
+/** What a probe has seen. It holds counts and shapes, names of what is unexpected, and hashes of ids. */
 export class Observations {
   readonly firstPages: ({ readonly form: string } & Tried)[] = []
   readonly days: ({ readonly day: Day; readonly events: number } & Tried)[] = []
@@ -67,10 +65,9 @@ export class Observations {
     readonly answer:
       'the same' | 'the same events in other bytes' | 'more events' | 'other events' | 'refused'
   }[] = []
-  readonly answers: (Pick<Look, 'status' | 'tookMs'> & { readonly offsetMs: number | undefined })[] = []
-  /** Values by name, of headers that tell of limits, caches and time; of others the name alone. */
-  readonly headers = new Map<string, string | undefined>()
-  readonly entries = new EntryTally()
+  readonly answers: Pick<Look, 'status' | 'tookMs'>[] = []
+  /** What a running shieldlog would tell of the entries. */
+  unexpected: Unexpected = { names: {}, counts: {} }
   /** The requests took so long until now. */
   lastedMs = 0
   /** The last answer was 429, with this header; the probe ended there. */
@@ -110,10 +107,8 @@ export async function readListings(
       isFirst ? undefined : token,
       signal,
     )
-    seen.answers.push({ status: look.status, tookMs: look.tookMs, offsetMs: look.clockOffsetMs })
+    seen.answers.push({ status: look.status, tookMs: look.tookMs })
     seen.lastedMs = clock.monotonic() - startedMs
-    for (const [name, value] of Object.entries(look.headers))
-      seen.headers.set(name, telling.test(name) ? String(value).slice(0, 80) : undefined)
     if (!isFailure(look.failure, 'throttled')) return look
     seen.retryAfter = look.headers['retry-after'] ?? 'none'
     throw look.failure
@@ -136,7 +131,8 @@ export async function readListings(
       const look = await ask(day, token, pages.length === 0)
       if (look.failure !== undefined) break
       const { entries, ...page } = pageOf(look)
-      if (counts) seen.entries.addPage(entries)
+      const hasTime = (index: number) => page.times[index] !== undefined
+      if (counts) seen.unexpected = joined([seen.unexpected, unexpectedOf(entries, hasTime)])
       pages.push(page)
       if (!page.more) return { day, pages, isWhole: true }
       if (typeof page.token !== 'string' || page.token === '' || tokens.has(page.token)) break
@@ -200,85 +196,4 @@ export async function readListings(
     seen.endedBy = error.code
   }
   return seen
-}
-
-/** Headers whose values tell something of the service and nothing of the account. */
-const telling =
-  /^(?:retry-after|.*rate-?limit.*|cache-control|age|etag|last-modified|expires|content-encoding|content-type|date|vary|cdn-cache|server)$/
-
-/** The service chooses the names; more of them are counted together. */
-const mostNames = 50
-
-/** Counts of what entries hold, without any of their content. */
-class EntryTally {
-  count = 0
-  bytes = 0
-  largest = 0
-  /** Without a `logId`; with one that another entry of the probe has, too. */
-  withoutId = 0
-  repeatedIds = 0
-  /** With an address that is not a whole one, such as 198.51.100.* or 2001:db8::/32. */
-  masked = 0
-  /** Kinds of `log`, units of `timestamp`, and names that no format knows, each with its count. */
-  readonly logs = new Map<string, number>()
-  readonly units = new Map<string, number>()
-  readonly unknown = new Map<string, number>()
-  readonly #ids = new Set<string>()
-
-  /** What a running shieldlog would tell. */
-  unexpected: Unexpected = { names: {}, counts: {} }
-
-  addPage(entries: readonly Json[]): void {
-    for (const entry of entries) this.#add(entry)
-    const hasTime = (index: number) => {
-      const entry = entries[index]
-      return isObject(entry) && entryTimeOf(entry['timestamp']) !== undefined
-    }
-    this.unexpected = joined([this.unexpected, unexpectedOf(entries, hasTime)])
-  }
-
-  #add(entry: unknown): void {
-    const size = Buffer.byteLength(JSON.stringify(entry))
-    this.count++
-    this.bytes += size
-    this.largest = Math.max(this.largest, size)
-    if (!isObject(entry)) return note(this.unknown, 'an entry that is no object')
-    const { logId, timestamp, log, labels } = entry
-    const id = ownTextOf(logId)
-    if (id === undefined) this.withoutId++
-    else if (this.#ids.has(id)) this.repeatedIds++
-    else this.#ids.add(id)
-    note(this.units, unitOf(timestamp))
-    const decoded = typeof log === 'string' ? leniently(log) : log
-    note(this.logs, kindOf(log, decoded))
-    this.#name('member', entry)
-    this.#name('label', labels)
-    this.#name('log', decoded)
-    const address = isObject(decoded) ? decoded['RemoteIp'] : undefined
-    if (typeof address === 'string' && address !== '' && isIP(address) === 0) this.masked++
-  }
-
-  #name(what: keyof typeof knownNames, of: unknown): void {
-    const told = what === 'log' ? 'field of log' : what
-    for (const name of isObject(of) ? Object.keys(of) : [])
-      if (!knownNames[what].has(name)) note(this.unknown, `${told} ${name.slice(0, 60)}`)
-  }
-}
-
-function note(counts: Map<string, number>, name: string): void {
-  const counted = counts.has(name) || counts.size < mostNames ? name : 'others'
-  counts.set(counted, (counts.get(counted) ?? 0) + 1)
-}
-
-function unitOf(timestamp: unknown): string {
-  if (entryTimeOf(timestamp) === undefined) return 'none'
-  const digits = numberText(timestamp)?.replace(/\..*/, '').length
-  if (digits === undefined) return 'text'
-  return digits <= 11 ? 'seconds' : digits <= 14 ? 'ms' : digits <= 17 ? 'µs' : 'ns'
-}
-
-function kindOf(log: unknown, decoded: unknown): string {
-  if (log === null || log === undefined) return 'null'
-  if (typeof log !== 'string') return isObject(log) ? 'object' : 'other'
-  return isObject(decoded) ? 'text of JSON' : 'plain text'
 }
