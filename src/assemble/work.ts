@@ -5,7 +5,7 @@ import type { Store } from '../ports/store.ts'
 import { withHeartbeat } from '../pump/session.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 import { createHolder, fleetState, openEmptyStore, openExistingStore, openStore } from './state.ts'
-import { createReading, type LimitsOf, type ApiReading } from './reading.ts'
+import { createReading, type LimitsOf, type ApiReading } from './api-reading.ts'
 import type { Shipping, ShippingOver } from './shipping.ts'
 
 /** What a command needs to be open, besides what it asks a `Work` for. */

@@ -1,5 +1,5 @@
 import type { Store, Holder } from '../ports/store.ts'
-import type { LimitsOf } from '../assemble/reading.ts'
+import type { LimitsOf } from '../assemble/api-reading.ts'
 import type { Config } from '../config/schema.ts'
 import type { ScheduleDeps } from '../schedule/pumping.ts'
 import type { Schedule } from '../ports/process.ts'

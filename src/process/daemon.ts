@@ -19,7 +19,7 @@ import { version } from '../assemble/version.ts'
 import { createEngine, type Engine } from './engine.ts'
 import { reasonsNotReady, type ReadinessFacts } from './readiness.ts'
 import { listZones } from '../discovery/list-zones.ts'
-import { createReading } from '../assemble/reading.ts'
+import { createReading } from '../assemble/api-reading.ts'
 import { measureSpace } from '../upkeep/sink-space.ts'
 
 interface DaemonOptions {

@@ -1,5 +1,5 @@
 import { SinkHolds } from '../assemble/held-sinks.ts'
-import { createReading } from '../assemble/reading.ts'
+import { createReading } from '../assemble/api-reading.ts'
 import { createShipping } from '../assemble/shipping.ts'
 import type { Config } from '../config/schema.ts'
 import type { ZoneDirectory } from '../discovery/zone-directory.ts'

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { createReading } from '../../src/assemble/reading.ts'
+import { createReading } from '../../src/assemble/api-reading.ts'
 import { listZones } from '../../src/discovery/list-zones.ts'
 import { createLoggedRuntime } from '../../src/assemble/logged-runtime.ts'
 import { systemClock } from '../../src/clock.ts'

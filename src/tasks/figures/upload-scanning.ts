@@ -24,8 +24,12 @@ export function register({ command, io, exit, open }: Registration): void {
           // A zone that fails does not hide the others.
           if (!isFailure(error) || error.kind === 'cancelled') throw error
           io.stderr.write(`zone ${zoneText(each.id, each.name)}: ${printable(messageOf(error))}\n`)
-          exit(exitCodes.failed)
         }
       if (read.length > 0) io.stdout.write(resultText(zones.length > 1 ? read : read[0], json))
+      exit(exitCodeOf(read.length === zones.length))
     })
+}
+
+function exitCodeOf(areAllRead: boolean): number {
+  return areAllRead ? exitCodes.done : exitCodes.failed
 }

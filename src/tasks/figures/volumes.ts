@@ -22,8 +22,12 @@ export function register({ command, io, exit, open }: Registration): void {
       const { name } = chooseAccount(work.config, account)
       const volumes = await listVolumes(work.reading.clientOf(name), app, io.signal)
       io.stdout.write(resultText(volumes, json))
-      if (volumes.isWhole) return
-      io.stderr.write('The API repeated a part of the list instead of its end: there may be more volumes.\n')
-      exit(exitCodes.failed)
+      const problem = 'The API repeated a part of the list instead of its end: there may be more volumes.'
+      if (!volumes.isWhole) io.stderr.write(`${problem}\n`)
+      exit(exitCodeOf(volumes))
     })
+}
+
+function exitCodeOf({ isWhole }: { readonly isWhole: boolean }): number {
+  return isWhole ? exitCodes.done : exitCodes.failed
 }

@@ -57,22 +57,26 @@ export function register({ command, io, exit, call }: Registration): void {
     .addHelpText('after', example('init --access-key-file key --zones all --destination file'))
     .action(async (_: InitOptions, command: Command) => {
       const options = command.optsWithGlobals<InitOptions>()
-      // In force where a signal ends it at a question: it has written nothing then.
-      exit(exitCodes.failed)
+      // In force where a signal ends it at a question.
+      exit(exitCodeOf('nothing'))
       const file = await init(options, io).catch((error: unknown) => {
         if (io.signal.aborted) io.stderr.write('\nnothing was written\n')
         throw error
       })
-      exit(exitCodes.done)
+      exit(exitCodeOf('all'))
       if (options.yes !== true) exit(await offerCheck(file, io, call))
     })
+}
+
+function exitCodeOf(written: 'all' | 'nothing'): number {
+  return written === 'all' ? exitCodes.done : exitCodes.failed
 }
 
 /** Runs check on what was written, if the user wants it; the exit code. */
 async function offerCheck(file: string, io: Io, call: Registration['call']): Promise<number> {
   const answer = (await io.ask?.('\nTry it now with check? [Y/n] ')) ?? 'n'
   // A signal counts as an empty answer.
-  if (io.signal.aborted || !/^(?:y(?:es)?)?$/i.test(answer.trim())) return exitCodes.done
+  if (io.signal.aborted || !/^(?:y(?:es)?)?$/i.test(answer.trim())) return exitCodeOf('all')
   return call(['check', '--config', file])
 }
 

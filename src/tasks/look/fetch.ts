@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { readDepsOf } from '../../assemble/reading.ts'
+import { readDepsOf } from '../../assemble/api-reading.ts'
 import type { Work } from '../../assemble/work.ts'
 import { formatNames } from '../../fields/fields.ts'
 import type { SinkConfig } from '../../config/schema.ts'
@@ -52,7 +52,7 @@ export function register({ command, io, exit, open }: Registration): void {
           )
         if (refusals.length > mostTold)
           io.stderr.write(`and ${counted(refusals.length - mostTold, 'more event')} without the format\n`)
-        if (refusals.length > 0) exit(exitCodes.failed)
+        exit(exitCodeOf(refusals))
       } catch (error) {
         // The reader closed the pipe: not an error.
         if (isFailure(error, 'sink_gone')) return
@@ -63,6 +63,11 @@ export function register({ command, io, exit, open }: Registration): void {
         throw new Failure('refuse', 'window_closed', text, { ...error.details, cause: error })
       }
     })
+}
+
+/** 1 where an event has no form in the format. */
+function exitCodeOf(refusals: readonly Refusal[]): number {
+  return refusals.length > 0 ? exitCodes.failed : exitCodes.done
 }
 
 interface Chosen {

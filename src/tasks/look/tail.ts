@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { readDepsOf } from '../../assemble/reading.ts'
+import { readDepsOf } from '../../assemble/api-reading.ts'
 import type { Work } from '../../assemble/work.ts'
 import { isFailure, messageOf } from '../../domain/failure.ts'
 import { byTime, createFollower, type Follower } from '../../days/follow.ts'

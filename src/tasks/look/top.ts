@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { piecesOf, openParts, type PartsConfig } from '../../assemble/sink-files.ts'
-import { readDepsOf } from '../../assemble/reading.ts'
+import { readDepsOf } from '../../assemble/api-reading.ts'
 import type { Work } from '../../assemble/work.ts'
 import { dayOf, daysFrom, firstReadable, type Day } from '../../domain/day.ts'
 import type { Event } from '../../domain/event/event.ts'

@@ -27,7 +27,7 @@ interface UpdateOptions {
 }
 
 export function register(registration: Registration): void {
-  const { command: rateLimit, io } = registration
+  const { command: rateLimit, io, exit } = registration
   rateLimit.addHelpText('after', example('rate-limit update 7 --file rule.yaml'))
   rateLimit
     .command('update')
@@ -38,8 +38,8 @@ export function register(registration: Registration): void {
     .option('--json', 'print the answer as JSON in place of YAML')
     .option('--account <name>', 'account that owns the rule, where there are several')
     .addHelpText('after', example('rate-limit update 42 --file rule.yaml --dry-run'))
-    .action((id: number, options: UpdateOptions, command: Command) =>
-      update(registration, id, options, command),
+    .action(async (id: number, options: UpdateOptions, command: Command) =>
+      exit(exitCodeOf(await update(registration, id, options, command))),
     )
   rateLimit
     .command('schema')
@@ -54,12 +54,17 @@ function ruleId(text: string): number {
   throw new InvalidArgumentError('the id of a rule is at most 2147483647.')
 }
 
+/** `isDone`: false where the file is not valid, and where it is not known what became of the rule. */
+function exitCodeOf(isDone: boolean): number {
+  return isDone ? exitCodes.done : exitCodes.failed
+}
+
 async function update(
-  { io, exit, load }: Registration,
+  { io, load }: Registration,
   id: number,
   { file, account, dryRun = false, json }: UpdateOptions,
   command: Command,
-): Promise<void> {
+): Promise<boolean> {
   const { config } = load(command, dryRun ? 'nothing' : 'key')
   const name = file === '-' ? 'standard input' : printable(file, 1000)
   const { value, lineOf } = await readDocument(file, name, io)
@@ -70,15 +75,14 @@ async function update(
       io.stderr.write(`${printable([place, field, problem].filter(Boolean).join(': '))}\n`)
     }
     io.stderr.write(`Nothing was sent. Correct ${name}; rate-limit schema describes it.\n`)
-    exit(exitCodes.failed)
-    return
+    return false
   }
   if (dryRun) {
     const { method, path, body } = rateLimitRequest(id, read.body)
     const headers = { AccessKey: '***', 'Content-Type': 'application/json' }
     io.stdout.write(resultText({ method, url: `${maskUrl(config.api.baseUrl)}${path}`, headers, body }, json))
     io.stderr.write('Nothing was sent.\n')
-    return
+    return true
   }
   await using work = await openWork(config, {}, io.signal)
   const client = work.reading.clientOf(chooseAccount(config, account).name)
@@ -88,11 +92,12 @@ async function update(
     if (outcome === 'accepted') io.stderr.write(acceptedNote)
     else if (notShown.length > 0)
       io.stderr.write(`The answer does not show what was asked for:\n${resultText(notShown)}${dashboard}`)
+    return true
   } catch (error) {
     // For other commands a stop by a signal is not an error; here it is unknown whether the rule changed.
     if (!io.signal.aborted || !isFailure(error)) throw error
     io.stderr.write(`${printable(messageOf(error))}\n`)
-    exit(exitCodes.failed)
+    return false
   }
 }
 

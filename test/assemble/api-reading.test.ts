@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { closeTogether } from '../../src/assemble/reading.ts'
+import { closeTogether } from '../../src/assemble/api-reading.ts'
 
 const fails = (text: string) => async () => {
   throw new Error(text)
