@@ -3,7 +3,7 @@ import type { Holder, WorkerStatus, Store } from '../ports/store.ts'
 import { existsSync } from 'node:fs'
 import type { Config } from '../config/schema.ts'
 import type { RedisStateConfig } from '../config/state.ts'
-import { isFailure } from '../domain/failure.ts'
+import { Failure, isFailure } from '../domain/failure.ts'
 import { nameOf } from '../domain/redis-servers.ts'
 import type { Clock, ScheduleLock, Telemetry } from '../ports/process.ts'
 import { openLedger } from '../state/ledger/store.ts'
@@ -42,8 +42,15 @@ export async function openEmptyStore({ deadLetters }: Config, clock: Clock): Pro
 /** Throws where a run could not keep its state in the configured store. Leaves no file. */
 export async function probeStore(config: Config, clock: Clock, telemetry: Telemetry): Promise<void> {
   const { state } = config
-  if (state.kind === 'sqlite' && !existsSync(state.path)) await probeStateFile(state.path)
-  else await (await openStore(config, clock, { telemetry })).close()
+  if (state.kind === 'sqlite' && !existsSync(state.path)) return probeStateFile(state.path)
+  const store = await openStore(config, clock, { telemetry })
+  try {
+    await store.writes.tryOne()
+    const failure = store.writes.failure()
+    if (failure !== undefined) throw new Failure('stop', 'store_refuses', failure.message)
+  } finally {
+    await store.close()
+  }
 }
 
 /** For commands that read or change an existing store: creates none. Undefined where nothing was ever shipped. */

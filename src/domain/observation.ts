@@ -23,6 +23,8 @@ export interface Observation {
   /** Streams of the live priority. */
   readonly streams: Readonly<Record<StreamState, number>>
   readonly refusedAccounts: readonly string[]
+  /** Why the state cannot be written; absent while it can. */
+  readonly unwritable?: { readonly since: string; readonly message: string } | undefined
   /** One entry for each sink, priority and state. */
   readonly queues: readonly {
     readonly sink: string

@@ -15,6 +15,7 @@ export interface StatusProblem {
    * The most urgent first:
    * - `gap`: events were lost, and nobody has acknowledged it.
    * - `stopped`: nothing ships.
+   * - `unwritable`: the state cannot be written, so nothing more is shipped.
    * - `failing`: the last try of these routes ended with an error. `behind`: they have a long lag without an error.
    * - `lost`: a destination says that it dropped events which it had accepted.
    * - `dead_letters`: a sink refused events.
@@ -25,6 +26,7 @@ export interface StatusProblem {
   readonly kind:
     | 'gap'
     | 'stopped'
+    | 'unwritable'
     | 'failing'
     | 'behind'
     | 'lost'

@@ -91,6 +91,7 @@ function summaryText({ totals, sinks, unfinished, at }: MapView): string {
 const shapes: Readonly<Record<StatusProblem['kind'], CellState>> = {
   gap: 'gap',
   stopped: 'failing',
+  unwritable: 'failing',
   failing: 'failing',
   behind: 'unread',
   lost: 'dead_letters',
@@ -109,7 +110,7 @@ function problemOf(problem: StatusProblem): Problem {
     text,
     remedy: kind === 'stopped' ? `${remedy} Start shieldlog run.`.trim() : remedy,
     choice:
-      kind === 'stopped' || kind === 'unconfigured'
+      kind === 'stopped' || kind === 'unwritable' || kind === 'unconfigured'
         ? undefined
         : { filter, sink, state: isOfState ? kind : undefined },
   }

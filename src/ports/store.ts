@@ -24,6 +24,7 @@ export interface Store {
   readonly backfills: Backfills
   readonly processes: Processes
   readonly upkeep: Upkeep
+  readonly writes: Writes
   close(): Promise<void>
 }
 
@@ -119,6 +120,21 @@ export interface Commit {
   readonly gaps: readonly Gap[]
   /** The object that the delivery has used: the one after the latest. */
   readonly object?: Pick<DeliveredObject, 'number' | 'bytes'> | undefined
+}
+
+/** Whether this process can write to the store, which may be readable when it is full. Instants are ms since the epoch. */
+export interface Writes {
+  /** Why what this process wrote last failed; undefined while all is written. */
+  failure(): WriteFailure | undefined
+  /** When a write last failed, also where later ones did not. */
+  failedAtMs(): number | undefined
+  /** Writes as much as failed, and removes it again. Heartbeats do so while writes fail. Throws no Failure. */
+  tryOne(): Promise<void>
+}
+
+export interface WriteFailure {
+  readonly sinceMs: number
+  readonly message: string
 }
 
 /** Data of all streams together, for plans, status and metrics. */

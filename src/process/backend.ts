@@ -16,7 +16,5 @@ export interface Backend {
   ): Schedule
   /** Whether this process of those that share the store does what one of them does. Rejects while that is not known. */
   leads(): Promise<boolean>
-  /** Why the store refuses writes, by the latest heartbeat of a fleet's process; undefined where it accepts them. */
-  storeTrouble?(): string | undefined
   close(): Promise<void>
 }

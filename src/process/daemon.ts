@@ -71,9 +71,9 @@ export class Daemon {
     this.#zones = this.#createDirectory(this.#backend)
     await this.#learnZones(this.#config, signal)
     this.#engine = this.#makeEngine(this.#config)
-    const { metrics, telemetry, clock } = this.#runtime
+    const { metrics, telemetry } = this.#runtime
     metrics.readAtScrape({
-      measure: () => measureSpace(this.#config.sinks, metrics, clock),
+      measure: () => this.#measure(),
       ...(this.#schedules && { observe: () => this.engine().observe() }),
     })
     await this.#listen()
@@ -235,6 +235,17 @@ export class Daemon {
     })
   }
 
+  async #measure(): Promise<void> {
+    const { metrics, clock } = this.#runtime
+    const { writes } = this.#backend!.store
+    const failedAtMs = writes.failedAtMs()
+    const isWritable = writes.failure() === undefined
+    metrics.measure('state_writable', {}, [{ labels: {}, value: Number(isWritable) }])
+    const failed = failedAtMs === undefined ? [] : [{ labels: {}, value: failedAtMs / 1000 }]
+    metrics.measure('state_failed_write_timestamp_seconds', {}, failed)
+    await measureSpace(this.#config, metrics, clock)
+  }
+
   /** Whether the loops turn, whatever API, sinks and store do. */
   #health(): HealthState {
     return healthOf(this.#turns, this.#config.poll.everySeconds, this.#runtime.clock.monotonic())
@@ -245,7 +256,7 @@ export class Daemon {
       phase: this.#phase,
       trouble: this.#trouble,
       missing: this.missingZones(),
-      storeTrouble: this.#backend?.storeTrouble?.(),
+      writeFailure: this.#backend?.store.writes.failure(),
       observe: () => this.engine().observe(),
       readyLagSeconds: this.#config.server.readyLagSeconds,
     })

@@ -1,7 +1,6 @@
 import { hostname } from 'node:os'
 import type { Config } from '../config/schema.ts'
 import type { RedisStateConfig } from '../config/state.ts'
-import { messageOf } from '../domain/failure.ts'
 import { within } from '../domain/promises.ts'
 import type { Holder, Store } from '../ports/store.ts'
 import { connectLimits } from '../redis/account-limits.ts'
@@ -41,26 +40,17 @@ export async function openFleet(
   let reconnected: (() => void) | undefined
   onConnected(client, () => reconnected?.())
   const heartbeat = createHeartbeat(store, holder, role, runtime)
-  let storeTrouble: string | undefined
-  async function beat(accounts: readonly string[]): Promise<void> {
-    try {
-      await heartbeat(accounts)
-      storeTrouble = undefined
-    } catch (error) {
-      storeTrouble = messageOf(error)
-      throw error
-    }
-  }
   const open = parts.move()
   return {
     store,
     holder,
-    storeTrouble: () => storeTrouble,
     async leads() {
       if (role === 'worker') return false
       const { living } = await processes.living()
       // Work that one process of a fleet does is the work of the one that schedules for the longest time.
-      return living.find((each) => each.role !== 'worker')?.id === holder.id
+      const first = living.find((each) => each.role !== 'worker')
+      // Where nobody can write, nobody is heard: then several may tell the same.
+      return first === undefined ? store.writes.failure() !== undefined : first.id === holder.id
     },
     limitsOf,
     startSchedule({ accounts, sinks, poll }, deps) {
@@ -76,7 +66,7 @@ export async function openFleet(
             Math.max(shortestTickMs, Math.round(poll.everySeconds * tickShareMs)),
           ),
         },
-        { ...deps, heartbeat: () => beat(names) },
+        { ...deps, heartbeat: () => heartbeat(names) },
       )
     },
     close: () => open.disposeAsync(),

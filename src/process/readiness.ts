@@ -1,14 +1,14 @@
 import type { MissingZones } from '../discovery/zone-directory.ts'
 import { messageOf } from '../domain/failure.ts'
 import type { Observation } from '../domain/observation.ts'
+import type { WriteFailure } from '../ports/store.ts'
 
 export interface ReadinessFacts {
   readonly phase: 'starting' | 'running' | 'stopping'
   /** Why the state cannot be opened. */
   readonly trouble: string | undefined
   readonly missing: MissingZones | undefined
-  /** Why the store refuses writes. */
-  readonly storeTrouble: string | undefined
+  readonly writeFailure: WriteFailure | undefined
   readonly observe: () => Promise<Observation>
   readonly readyLagSeconds: number
 }
@@ -18,7 +18,7 @@ export interface ReadinessFacts {
  * heartbeat say it.
  */
 export async function reasonsNotReady(facts: ReadinessFacts): Promise<string[]> {
-  const { phase, trouble, missing, storeTrouble, observe, readyLagSeconds } = facts
+  const { phase, trouble, missing, writeFailure, observe, readyLagSeconds } = facts
   if (trouble !== undefined) return [trouble]
   if (phase !== 'running') return [`the process is ${phase}`]
   if (missing !== undefined) {
@@ -26,7 +26,7 @@ export async function reasonsNotReady(facts: ReadinessFacts): Promise<string[]> 
     return [`the zones of account ${missing.account} have not been listed yet${why}`]
   }
   // A store that is full can still be read.
-  if (storeTrouble !== undefined) return [`the store refuses writes: ${storeTrouble}`]
+  if (writeFailure !== undefined) return [`the state cannot be written: ${writeFailure.message}`]
   try {
     return reasonsIn(await observe(), readyLagSeconds)
   } catch (error) {

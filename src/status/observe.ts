@@ -66,6 +66,7 @@ export async function observe(deps: ObserveDeps): Promise<Observation> {
       return queueStates.map((state) => ({ sink, priority, state, jobs: jobs[state] }))
     }),
   )
+  const failure = store.writes.failure()
   return {
     at: iso(clock.now()),
     settings,
@@ -74,6 +75,7 @@ export async function observe(deps: ObserveDeps): Promise<Observation> {
     deadLetters,
     streams,
     refusedAccounts: [...refusedAccounts],
+    unwritable: failure && { since: iso(failure.sinceMs), message: failure.message },
     // A stream that backs off is in no queue: its checkpoint says when it is due.
     queues: queued === undefined ? queues : [...queued, ...queues.filter(({ state }) => state === 'delayed')],
   }

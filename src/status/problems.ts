@@ -22,7 +22,7 @@ export interface LeftRoute extends ZoneAndSink {
   readonly retired?: true
 }
 
-export interface ProblemFacts extends Pick<Observation, 'at' | 'gaps'> {
+export interface ProblemFacts extends Pick<Observation, 'at' | 'gaps' | 'unwritable'> {
   readonly routes: readonly Pick<ObservedRoute, 'planned' | 'summary'>[]
   readonly deadLetters: readonly SinkDeadLetters[]
   readonly unconfigured: readonly LeftRoute[]
@@ -39,6 +39,7 @@ export function problemsOf(facts: ProblemFacts): StatusProblem[] {
   return [
     ...byCause(gaps.filter(isOpenGap), ({ reason }) => reason).map((own) => gapProblem(own, all)),
     ...stoppedProblem(facts, all),
+    ...unwritableProblem(facts, all),
     ...byCause(inState('failing'), ({ sink, lastError }) => causeOf(lastError, sink))
       .map((own) => failingProblem(own, at))
       .sort(byDeadline),
@@ -61,7 +62,7 @@ export function problemsOf(facts: ProblemFacts): StatusProblem[] {
 
 /** What `status` exits with 1 for. */
 export function isGrave({ kind }: StatusProblem): boolean {
-  return kind === 'gap' || kind === 'stopped' || kind === 'failing'
+  return kind === 'gap' || kind === 'stopped' || kind === 'unwritable' || kind === 'failing'
 }
 
 /** `gaps`: those of one reason. */
@@ -94,6 +95,17 @@ function stoppedProblem(
         : 'only workers run on this state, and no scheduler'
   const text = `Nothing is shipping: ${reason}.`
   return [{ kind: 'stopped', text, remedy: deadlineText(routes, at), command: 'run', ...deadlineOf(routes) }]
+}
+
+function unwritableProblem(
+  { unwritable, at }: Pick<ProblemFacts, 'unwritable' | 'at'>,
+  routes: readonly RouteSummary[],
+): StatusProblem[] {
+  if (unwritable === undefined) return []
+  const since = clockText(unwritable.since, at)
+  const text = `The state cannot be written since ${since}, so nothing more is shipped: ${printable(unwritable.message, mostCause)}.`
+  const remedy = `shieldlog tries again by itself. ${deadlineText(routes, at)}`.trim()
+  return [{ kind: 'unwritable', text, remedy, ...deadlineOf(routes) }]
 }
 
 function failingProblem(own: readonly RouteSummary[], at: string): StatusProblem {

@@ -4,12 +4,15 @@ import type { Config, SinkConfig } from '../config/schema.ts'
 import type { NoticedProblem } from '../domain/notices.ts'
 import { within, type Waits } from '../domain/promises.ts'
 import { sizeText, printable } from '../domain/text/terminal-text.ts'
+import { lacksInodes } from '../disk.ts'
 import type { Metrics } from '../telemetry/metrics/metrics.ts'
 
 interface Space {
   readonly device: number
+  /** None where no file can be made any more. */
   readonly freeBytes: number
   readonly sizeBytes: number
+  readonly lacksInodes: boolean
 }
 
 /** A disk that does not answer must not delay what else is measured and told. */
@@ -28,26 +31,34 @@ async function spaceAt(path: string, clock: Waits): Promise<Space | undefined> {
 
 async function readSpace(path: string): Promise<Space | undefined> {
   const { dev: device } = await stat(path)
-  const { bavail, blocks, bsize } = await statfs(path)
-  return blocks === 0 ? undefined : { device, freeBytes: bavail * bsize, sizeBytes: blocks * bsize }
+  const found = await statfs(path)
+  const { bavail, blocks, bsize } = found
+  const isWithout = lacksInodes(found)
+  const freeBytes = isWithout ? 0 : bavail * bsize
+  return blocks === 0 ? undefined : { device, freeBytes, sizeBytes: blocks * bsize, lacksInodes: isWithout }
 }
 
 const fileSinks = (sinks: readonly SinkConfig[]) =>
   sinks.flatMap((sink) => (sink.type === 'file' ? [sink] : []))
 
-/** Measures the disks of file sinks. */
+/** Measures the disks of file sinks and of an embedded state. */
 export async function measureSpace(
-  sinks: readonly SinkConfig[],
+  { sinks, state }: Pick<Config, 'sinks' | 'state'>,
   metrics: Pick<Metrics, 'measure'>,
   clock: Waits,
 ): Promise<void> {
+  const ofState = async (path: string) => {
+    const space = await spaceAt(dirname(path), clock)
+    const rows = space === undefined ? [] : [{ labels: {}, value: space.freeBytes }]
+    metrics.measure('state_free_bytes', {}, rows)
+  }
   const each = fileSinks(sinks).map(async ({ name, path }) => {
     const space = await spaceAt(path, clock)
     const rows = (value?: number) => (value === undefined ? [] : [{ labels: { sink: name }, value }])
     metrics.measure('sink_free_bytes', { sink: name }, rows(space?.freeBytes))
     metrics.measure('sink_size_bytes', { sink: name }, rows(space?.sizeBytes))
   })
-  await Promise.all(each)
+  await Promise.all([...each, state.kind === 'sqlite' && ofState(state.path)])
 }
 
 /** Finds the disks of this host that are nearly full, of file sinks and of the state: one problem a disk. */
@@ -68,7 +79,9 @@ export function watchDisks({ sinks, state }: Config, clock: Waits): () => Promis
       return {
         kind: 'disk',
         sink: name,
-        text: `The disk of ${whose} is nearly full: ${sizeText(space.freeBytes)} (${percent} %) are free.`,
+        text: space.lacksInodes
+          ? `The disk of ${whose} takes no more files: no inodes are left (df -i).`
+          : `The disk of ${whose} is nearly full: ${sizeText(space.freeBytes)} (${percent} %) are free.`,
         remedy:
           'What cannot be written waits, until the API no longer lists it. Free space, or enlarge the disk.',
       }

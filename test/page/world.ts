@@ -86,7 +86,13 @@ function storeOf(world: World): Store {
     read: (_, keys) => Promise.resolve(world.refused.filter((each) => keys.includes(each))),
   }
   const backfills = { list: read(() => world.backfills) }
-  return { ledger, catalogue, deadLetters, backfills } as unknown as Store
+  return {
+    ledger,
+    catalogue,
+    deadLetters,
+    backfills,
+    writes: { failure: () => undefined },
+  } as unknown as Store
 }
 
 /** What reads a world as it is now, as a daemon reads its store. */

@@ -42,7 +42,7 @@ it.skipIf(!redisServerAvailable())('is not ready while Redis is full, although i
   await admin.config('SET', 'maxmemory', '1')
   await expect
     .poll(ready, { timeout: 20_000 })
-    .toMatch(/^503 .*the store refuses writes: .*raise its maxmemory/)
+    .toMatch(/^503 .*the state cannot be written: .*raise its maxmemory/)
   await admin.config('SET', 'maxmemory', '0')
   await expect.poll(ready, { timeout: 20_000 }).toMatch(/^200 /)
 })

@@ -125,7 +125,7 @@ export const conditions: Readonly<Record<string, Condition>> = {
     atMinute: 32,
     labels: {},
     ofProcess: true,
-    says: 'the store does not answer',
+    says: 'the store does not answer, or cannot be written',
   },
   ShieldlogUnseen: {
     // In one job a process that tells the same routes would be its successor.

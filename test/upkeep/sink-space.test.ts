@@ -33,6 +33,8 @@ test.each([
 
 test('a disk that does not answer is asked once, and delays no other', async () => {
   const clock = createFakeClock()
+  const draft = { api: { accessKey: 'a-key' }, zones: [101], state: 'redis://127.0.0.1' }
+  const { state } = loadConfig({ draft, env: {} }).config
   const sinks = Object.entries({ siem: hung, archive: temporaryFolder() }).map(([name, path]) =>
     FileSinkConfig.parse({ type: 'file', name, path }),
   )
@@ -40,7 +42,7 @@ test('a disk that does not answer is asked once, and delays no other', async () 
     const measured: string[] = []
     const measure = (name: string, { sink }: Readonly<Record<string, unknown>>, rows: readonly unknown[]) =>
       void measured.push(`${String(sink)} ${name} ${rows.length}`)
-    const done = measureSpace(sinks, { measure }, clock)
+    const done = measureSpace({ sinks, state }, { measure }, clock)
     await waitFor(() => measured.length === 2, { what: 'the disk that answers' })
     await clock.advance(2_000)
     await done

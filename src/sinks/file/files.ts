@@ -2,7 +2,8 @@ import { constants, type Stats } from 'node:fs'
 import { chmod, type FileHandle, lstat, mkdir, open, realpath, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { cancelled, Failure } from '../../domain/failure.ts'
-import { systemCode, systemErrorText, systemRemedy } from '../../domain/text/system-error.ts'
+import { diskError } from '../../disk.ts'
+import { systemCode } from '../../domain/text/system-error.ts'
 
 const { O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY } = constants
 
@@ -105,7 +106,8 @@ export async function fileFailure(error: unknown, path: string): Promise<Failure
   if (error instanceof Failure) return error
   const isFull = hasCode(error, 'ENOSPC', 'EDQUOT', 'EFBIG')
   const kind = isFull || hasCode(error, ...lasting) ? 'stop' : 'retry'
-  let why = `cannot use ${path}: ${systemErrorText(error)}; ${systemRemedy(error)}`
+  const { text, remedy } = diskError(error, path)
+  let why = `cannot use ${path}: ${text}; ${remedy}`
   if (hasCode(error, 'EACCES', 'EPERM')) why = await refusalOf(path)
   if (hasCode(error, 'ELOOP')) why = notFollowed(path)
   return new Failure(kind, isFull ? 'disk_full' : 'unwritable', why, { cause: error })

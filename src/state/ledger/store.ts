@@ -8,6 +8,7 @@ import { createObjectSizes } from './objects.ts'
 import { createMinutes, createLoadSeen } from './seen.ts'
 import { Root } from './root.ts'
 import { createForget, createRenameSink, createPrune } from './upkeep.ts'
+import { watchWrites } from './writes.ts'
 
 interface LedgerOptions extends Pick<Root, 'records' | 'clock' | 'place'> {
   /** Of each sink. */
@@ -22,8 +23,8 @@ export async function openLedger({
   create = true,
   ...options
 }: LedgerOptions): Promise<Store> {
-  const { records } = options
-  const root = new Root(options)
+  const { records, writes } = watchWrites(options.records, options.clock)
+  const root = new Root({ ...options, records })
   try {
     await root.open(create)
   } catch (error) {
@@ -31,6 +32,7 @@ export async function openLedger({
     throw error
   }
   const own: OwnStreams = new Map()
+  const holders = createHolders(root, own)
   const { dropIndex, ...minutes } = createMinutes(root)
   const backfills = createBackfills(root)
   const processes = createProcesses(root)
@@ -39,7 +41,11 @@ export async function openLedger({
       return root.id
     },
     ledger: {
-      ...createHolders(root, own),
+      ...holders,
+      async heartbeat(holder, facts) {
+        await holders.heartbeat(holder, facts)
+        if (writes.failure() !== undefined) await writes.tryOne()
+      },
       commit: createCommits(root, own, deadLetterMaxBytes),
       loadSeen: createLoadSeen(root, own),
       ...minutes,
@@ -49,6 +55,7 @@ export async function openLedger({
     deadLetters: createDeadLetters(root),
     backfills,
     processes,
+    writes,
     upkeep: {
       dropIndex,
       renameSink: createRenameSink(root),

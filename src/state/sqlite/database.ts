@@ -128,8 +128,8 @@ export function databaseOn(handle: DatabaseSync, path = 'memory', tries = 1, fil
     /** Makes the tables of a new store. Throws `store_refuses` for another file, and where it cannot be written. */
     async prepareStore(): Promise<void> {
       // Before anything is changed in a file that may belong to another program.
-      await read(isStore)
-      if (file !== undefined) await attempt(path, tries, () => useLog(handle, path))
+      const isThere = await read(isStore)
+      if (file !== undefined) await attempt(path, tries, () => useLog(handle, path, isThere))
       await write(() => isStore() || handle.exec(layout))
       if (file !== undefined) logs = logsOf(path).map((place) => ({ place, at: fileAt(place) }))
     },
@@ -141,9 +141,10 @@ export function databaseOn(handle: DatabaseSync, path = 'memory', tries = 1, fil
   }
 }
 
-function useLog(handle: DatabaseSync, path: string): void {
+function useLog(handle: DatabaseSync, path: string, isThere: boolean): void {
   // Auto-vacuum can only be chosen before the first page is written, which the change to WAL does.
-  handle.exec(`PRAGMA encoding = 'UTF-8'; PRAGMA auto_vacuum = INCREMENTAL`)
+  // In a store that is there it would write a page, and a full disk takes none: it can be read all the same.
+  if (!isThere) handle.exec(`PRAGMA encoding = 'UTF-8'; PRAGMA auto_vacuum = INCREMENTAL`)
   const [mode] = Object.values(handle.prepare('PRAGMA journal_mode = WAL').get() ?? {})
   if (mode !== 'wal') {
     const text = `the file system of ${path} does not support a shared write-ahead log`

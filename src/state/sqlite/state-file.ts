@@ -15,7 +15,8 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Failure } from '../../domain/failure.ts'
-import { systemCode, systemErrorText, systemRemedy } from '../../domain/text/system-error.ts'
+import { diskError, nearest } from '../../disk.ts'
+import { systemCode } from '../../domain/text/system-error.ts'
 import { openDatabase } from './database.ts'
 
 /**
@@ -118,16 +119,12 @@ export function unwritable(path: string, error: unknown): Failure {
   const at = nearest(error instanceof Error && 'path' in error ? String(error.path) : path)
   const uid = process.getuid?.() ?? -1
   const isDenied = ['EACCES', 'EPERM'].includes(systemCode(error) ?? '')
-  const remedy = isDenied ? `run \`chown ${uid} ${at}\`` : systemRemedy(error)
+  const { text: why, remedy: usual } = diskError(error, at)
+  const remedy = isDenied ? `run \`chown ${uid} ${at}\`` : usual
   const { uid: owner, gid, mode } = statSync(at)
   const bits = (mode & 0o7777).toString(8).padStart(4, '0')
   const text =
-    `cannot write the state at ${path}: ${systemErrorText(error)}: ${at} belongs to ${owner}:${gid} with mode ${bits}, ` +
+    `cannot write the state at ${path}: ${why}: ${at} belongs to ${owner}:${gid} with mode ${bits}, ` +
     `this process runs as uid ${uid}; ${remedy}, or set \`state\` to another path`
   return new Failure('stop', 'store_refuses', text, { cause: error })
-}
-
-/** The path itself, or the closest folder above it that exists. */
-function nearest(path: string): string {
-  return existsSync(path) || dirname(path) === path ? path : nearest(dirname(path))
 }

@@ -19,6 +19,8 @@ export async function readStatus(
 ) {
   await using work = await openWork(configured, { store: 'existing', zones: 'stored' }, signal)
   const { config, store, hasStore, runtime } = work
+  // A full store can be read, and no other command tells whether a process that ships can write it.
+  if (hasStore) await store.writes.tryOne()
   const sinks = config.sinks.map(({ name }) => name)
   const held = hasStore ? await heldSinks(config, store) : new Map<string, string>()
   const settings = { zones: config.zones, sinks, policy: policyOf(config), held }

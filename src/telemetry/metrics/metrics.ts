@@ -457,9 +457,21 @@ export const measuredMetrics = {
   ],
   sink_free_bytes: [
     sink,
-    "Free bytes on the disk of the file sink's path, read at scrape time. Absent before the path exists.",
+    "Free bytes on the disk of the file sink's path, read at scrape time; 0 where no inodes are left. Absent before the path exists.",
   ],
   sink_size_bytes: [sink, "Size of the disk of the file sink's path, in bytes."],
+  state_free_bytes: [
+    {},
+    'Free bytes on the disk of an embedded state, read at scrape time; 0 where no inodes are left. Absent with Redis.',
+  ],
+  state_writable: [
+    {},
+    '1 while this process can write to its store, else 0: a store that is full can still be read.',
+  ],
+  state_failed_write_timestamp_seconds: [
+    {},
+    'When this process last failed to write to its store; absent until then.',
+  ],
   build_info: [{ version: 'any' }, 'Always 1; the label is the version.'],
 } as const satisfies Record<string, MetricRow>
 

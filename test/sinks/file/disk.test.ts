@@ -197,3 +197,16 @@ it('closes while a write hangs, and keeps its identity until that write has ende
   await (await ledger.open(other)).close()
   expect(await bench.ids()).toEqual(['kept-0'])
 })
+
+it('names a disk without inodes as such', async ({ skip }) => {
+  // Its root and the folder of the sink.
+  const disk = smallDisk(4, 2)
+  if (disk === undefined) {
+    skip('mounting a small tmpfs needs root')
+    return
+  }
+  await expect((await workbench(disk)).sink().check(never())).rejects.toMatchObject({
+    code: 'disk_full',
+    message: expect.stringMatching(/no inodes left \(ENOSPC\); remove files there, .*df -i/),
+  })
+})
