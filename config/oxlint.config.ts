@@ -277,7 +277,7 @@ const readersOfEnvironment = [
   '**/src/config/load.ts',
   '**/src/transport/proxies.ts',
   '**/src/tasks/init/*.ts',
-  '**/src/terminal/program-name.ts',
+  '**/src/terminal/{live,program-name}.ts',
   // The variables of a proxy, for requests that the SDK of AWS makes.
   '**/src/sinks/aws/credentials.ts',
 ]

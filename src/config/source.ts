@@ -1,7 +1,9 @@
+import { isUtf8 } from 'node:buffer'
 import { existsSync, readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { type ConfigError, ConfigErrors } from './errors.ts'
 import { systemErrorText } from '../domain/text/system-error.ts'
+import { isPlainObject } from './shape.ts'
 import { LineCounter, type Node, parseDocument, type YAMLError } from 'yaml'
 
 export interface SourceFile extends Pick<Parsed, 'value' | 'lineOf'> {
@@ -34,17 +36,27 @@ function readAt(path: string, cwd: string): SourceFile {
   const label = short.startsWith('..') || short === '' ? path : short
   const { value, lineOf, errors } = parseYaml(readText(path, label), label)
   if (errors.length > 0) throw new ConfigErrors(errors)
-  return { path, label, value: value ?? {}, lineOf }
+  return { path, label, value: isPlainObject(value) ? withoutShared(value) : (value ?? {}), lineOf }
+}
+
+/** Without the top-level keys that begin with `x-`, as in Compose: they hold what other places take by an alias. */
+function withoutShared(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(settings).filter(([key]) => !key.startsWith('x-')))
 }
 
 function readText(path: string, label: string): string {
+  const refused = (problem: string, remedy: string, where = label) =>
+    new ConfigErrors([{ path: '', problem, remedy, where }])
+  let bytes: Buffer
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
+    bytes = readFileSync(path)
   } catch (error) {
-    const problem = `cannot be read: ${systemErrorText(error)}`
-    const remedy = 'use a YAML file that this user can read'
-    throw new ConfigErrors([{ path: '', problem, remedy, where: label }])
+    throw refused(`cannot be read: ${systemErrorText(error)}`, 'use a YAML file that this user can read')
   }
+  const text = new TextDecoder().decode(bytes)
+  if (isUtf8(bytes)) return text
+  const line = text.slice(0, text.indexOf('\uFFFD')).split('\n').length
+  throw refused('is not UTF-8', 'save the file as UTF-8', `${label}:${line}`)
 }
 
 export interface Parsed {
@@ -65,6 +77,8 @@ export function parseYaml(text: string, source: string): Parsed {
       schema: 'core',
       version: '1.2',
       uniqueKeys: true,
+      // `<<` takes in the keys of another map.
+      merge: true,
       // As in the value, so that a place is found by them.
       stringKeys: true,
     })

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { systemErrorText } from '../domain/text/system-error.ts'
@@ -56,14 +57,19 @@ export function expand(text: string, { env, cwd, asked }: Sources): string {
 /** The text of a file without trailing line breaks. Relative paths start at `cwd`. Throws ExpandError. */
 export function readSecretFile(path: string, cwd: string): string {
   const file = resolve(cwd, path)
+  let bytes: Buffer | undefined
   try {
     // Reading a pipe or device could block for ever.
-    if (statSync(file).isFile()) return readFileSync(file, 'utf8').replace(/[\r\n]+$/, '')
+    if (statSync(file).isFile()) bytes = readFileSync(file)
   } catch (error) {
     const problem = `uses ${file}, which cannot be read: ${systemErrorText(error)}`
     throw new ExpandError(problem, 'use a file that exists and that this user can read')
   }
-  throw new ExpandError(`uses ${file}, which is not a regular file`, 'use a regular file')
+  if (bytes === undefined)
+    throw new ExpandError(`uses ${file}, which is not a regular file`, 'use a regular file')
+  // Editors and shells of Windows write UTF-16, or begin with a mark that is no part of the secret.
+  if (!isUtf8(bytes)) throw new ExpandError(`uses ${file}, which is not UTF-8`, 'save the file as UTF-8')
+  return new TextDecoder().decode(bytes).replace(/[\r\n]+$/, '')
 }
 
 /** Text that the configuration must not expand. */

@@ -13,7 +13,7 @@ import { exitCodes } from '../tasks/command.ts'
 import { programName } from '../terminal/program-name.ts'
 import { type Io, UsageError } from '../terminal/io.ts'
 import { createProgram } from './program.ts'
-import { ask } from '../terminal/ask.ts'
+import { ask, onQuitKey } from '../terminal/ask.ts'
 import { wrapped } from '../terminal/text.ts'
 import type { Clock } from '../ports/process.ts'
 
@@ -124,6 +124,7 @@ function processIo({ exit, hasHungUp }: Start): Io {
       process.stderr.isTTY && {
         ask: (question: string, isSecret?: boolean) => ask(question, signal, isSecret),
       }),
+    ...(process.stdin.isTTY && { onQuitKey }),
     exit,
     onHangup(callback) {
       process.on('SIGHUP', callback)

@@ -28,6 +28,22 @@ export async function ask(question: string, signal: AbortSignal, isSecret = fals
   }
 }
 
+/**
+ * Calls back once `q` is pressed, which the terminal does not show. Ctrl-C stays a signal. Returns a function that ends
+ * this. Only where stdin is a terminal.
+ */
+export function onQuitKey(callback: () => void): () => void {
+  const { stdin } = process
+  const read = (keys: Buffer) => {
+    if (keys.includes('\u0003')) process.kill(process.pid, 'SIGINT')
+    if (keys.includes('q')) callback()
+  }
+  stdin.setRawMode(true).on('data', read)
+  return () => {
+    stdin.off('data', read).setRawMode(false).pause()
+  }
+}
+
 /** Asks before something that cannot be taken back, unless --yes was given. Throws UsageError without a terminal. */
 export async function isConfirmed(
   { would, question }: { readonly would: string; readonly question: string },

@@ -14,11 +14,16 @@ const plainMs = 5_000
 type ProgressMode = 'live' | 'plain' | 'quiet'
 type Outputs = Pick<Io, 'stdout' | 'stderr'>
 
+/** A terminal whose cursor moves: Emacs and some consoles have one that does not. */
+export function canRedraw({ isTTY }: Output): boolean {
+  return isTTY === true && process.env['TERM'] !== 'dumb'
+}
+
 /** A sink that writes to stdout may print to the same terminal, even through a pipe: nothing is redrawn then. */
 export function progressMode({ sinks, log }: Config, { stdout, stderr }: Outputs): ProgressMode {
   const toStdout = sinks.some(({ type }) => type === 'stdout')
   if (toStdout) return stdout.isTTY === true ? 'quiet' : 'plain'
-  return stderr.isTTY === true && log.format !== 'json' ? 'live' : 'plain'
+  return canRedraw(stderr) && log.format !== 'json' ? 'live' : 'plain'
 }
 
 /** What a command shows on stderr while it works. */

@@ -66,11 +66,14 @@ test.each([
   expect(errorsOf({ yaml: basics, env: { SHIELDLOG_CONFIG } })).toMatchObject(told)
 })
 
-test('refuses a file that is not UTF-8', () => {
+test.each([
+  ['Latin-1', Buffer.from('zones: [1]\nlog: { level: "\xe9" }\n', 'latin1'), 2],
+  ['UTF-16', Buffer.from('\ufeffzones: [1]\n', 'utf16le'), 1],
+])('refuses a file in %s with the line', (_, bytes, line) => {
   const cwd = temporaryFolder()
-  writeFileSync(join(cwd, 'shieldlog.yaml'), Uint8Array.of(0x23, 0xff, 0xfe, 0x0a))
-  expect(errorsOf({ cwd })).toMatchObject([
-    { path: '', problem: expect.stringContaining('cannot be read') as unknown },
+  writeFileSync(join(cwd, 'shieldlog.yaml'), bytes)
+  expect(errorsOf({ cwd })).toEqual([
+    { path: '', problem: 'is not UTF-8', remedy: 'save the file as UTF-8', where: `shieldlog.yaml:${line}` },
   ])
 })
 

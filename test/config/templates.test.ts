@@ -1,6 +1,9 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { expand, literal } from '../../src/config/templates.ts'
+import { expand, literal, readSecretFile } from '../../src/config/templates.ts'
+import { temporaryFolder } from '../setup/temp.ts'
 import { basics, errorsOf, load } from './loading.ts'
 
 const cwd = '/nowhere'
@@ -71,4 +74,12 @@ test('scalars from the environment are literal, documents are expanded like a fi
   expect(config.accounts[0]?.accessKey.reveal()).toBe('a${b}c')
   const [sink] = config.sinks
   expect(sink?.type === 'http' && sink.headers['A']?.reveal()).toBe('t')
+})
+
+test('refuses a secret file in UTF-16, and leaves a byte order mark out', () => {
+  const files = join(temporaryFolder(), 'secret')
+  writeFileSync(files, Buffer.from('\ufeffsecret\n', 'utf16le'))
+  expect(() => readSecretFile(files, '/')).toThrow(`uses ${files}, which is not UTF-8`)
+  writeFileSync(files, '\ufeffsecret\r\n')
+  expect(readSecretFile(files, '/')).toBe('secret')
 })

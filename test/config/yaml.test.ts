@@ -73,3 +73,24 @@ test('never quotes the text around an error', () => {
     expect(JSON.stringify(errors)).not.toContain('canary-9f3')
   }
 })
+
+test('takes merge keys, and leaves top-level x- keys to the aliases', () => {
+  const yaml = `
+x-siem: &siem { type: http, url: 'https://siem.example/in', batch: { maxEvents: 10 } }
+zones: [1]
+sinks:
+  - { <<: *siem, name: a }
+  - <<: *siem
+    name: b
+    batch: { maxEvents: 20 }
+`
+  const sinks = load({ yaml, needs: 'nothing' }).config.sinks
+  expect(sinks).toMatchObject([
+    { name: 'a', type: 'http', batch: { maxEvents: 10 } },
+    { name: 'b', type: 'http', batch: { maxEvents: 20 } },
+  ])
+})
+
+test('refuses an x- key below the top level', () => {
+  expect(errorsOf({ yaml: 'zones: [1]\npoll: { x-a: 1 }\n' })).toMatchObject([{ path: 'poll.x-a' }])
+})

@@ -118,6 +118,19 @@ describe.skipIf(!terminalAvailable())('on a terminal', () => {
     }
   })
 
+  test('q ends status --watch, and a terminal without a cursor is refused', async () => {
+    const { folder, execute } = await openWorkshopWithApi({ days: 2 })
+    await execute('run', '--once')
+    const command = `${program} status --watch -c shieldlog.yaml`
+    await using terminal = startOnTerminal(command, { cwd: folder })
+    await terminal.waitForLine(/^102 .* archive /)
+    terminal.type('q')
+    expect((await terminal.exited).code, terminal.stdout()).toBe(0)
+    const dumb = startOnTerminal(command, { cwd: folder, env: { TERM: 'dumb' } })
+    expect((await dumb.exited).code, dumb.stdout()).toBe(2)
+    expect(dumb.stdout()).toContain('--watch needs a terminal that can redraw')
+  })
+
   // Ctrl-C signals all processes of the terminal, and npm passes it on to the command that it runs: two signals.
   test('Ctrl-C under npm ends the demo as it ends without npm', async () => {
     // Bounded, so that nothing is left running where the test fails.

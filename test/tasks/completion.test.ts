@@ -69,3 +69,19 @@ test.skipIf(!isInstalled('fish')).each([
   const words = stdout.split('\n').filter(Boolean)
   expect(words.map((each) => each.split('\t')[0]!).toSorted()).toEqual(found)
 })
+
+test('zones, sinks and days are completed by name, from the configuration that the words name', async () => {
+  const { folder } = openWorkshop({
+    zones: [{ id: 101, name: 'shop' }, 102],
+    sinks: [{ name: 'archive', type: 'file', path: 'events' }, { type: 'stdout' }],
+  })
+  const config = join(folder, 'shieldlog.yaml')
+  const ask = async (...words: string[]) => {
+    const all = [`${projectFolder}src/cli.ts`, 'completion', 'bash', '--', ...words]
+    return (await runCommand(process.execPath, all)).stdout.split('\n').filter(Boolean)
+  }
+  expect(await ask('status', '-c', config, '--zone', '')).toEqual(['shop', '102'])
+  expect(await ask('status', '-c', config, '--sink', 'a')).toEqual(['archive'])
+  expect(await ask('backfill', '--from', 'y')).toEqual(['yesterday'])
+  expect(await ask('status', '-c', join(folder, 'none.yaml'), '--zone', '')).toEqual([])
+})

@@ -29,3 +29,45 @@ test('run --once through pipes writes JSON lines to stderr, and only events to s
     ]),
   )
 })
+
+test('run --once --quiet prints nothing where all is well, and what is not otherwise', async () => {
+  const { configure, run, simulator } = await openWorkshopWithApi({ days: 5 })
+  const settings = {
+    api: { baseUrl: simulator.url, accessKey },
+    zones: [101],
+    sinks: [{ name: 'archive', type: 'file', path: 'events' }],
+    log: { level: 'info' },
+  }
+  configure(settings)
+  expect(await run('run', '--once', '--quiet')).toEqual({ code: 0, stdout: '', stderr: '' })
+  configure({ ...settings, zones: [101, 999] })
+  const { code, stderr } = await run('run', '--once', '--quiet')
+  expect(code).toBe(1)
+  expect(parsed(stderr)).toContainEqual(
+    expect.objectContaining({ msg: expect.stringMatching(/^not read to the end: zone 999 /) as string }),
+  )
+  expect(await run('run', '--quiet')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--quiet goes with --once') as string,
+  })
+})
+
+test('run tells why it cannot start in the form of the log, before it says that it stopped', async () => {
+  const { configure, run, simulator } = await openWorkshopWithApi({ days: 5 })
+  configure({
+    api: { baseUrl: simulator.url, accessKey },
+    zones: [101],
+    state: 'sqlite:/dev/null/shieldlog.db',
+    log: { level: 'info' },
+    sinks: [{ name: 'archive', type: 'file', path: 'events' }],
+  })
+  const { code, stderr } = await run('run', '--once')
+  expect(code).toBe(1)
+  const told = parsed(stderr)
+  expect(told.at(-1)).toMatchObject({ event: 'Stopped' })
+  expect(told.at(-2)).toMatchObject({
+    level: 'error',
+    event: 'Progress',
+    msg: expect.stringContaining('/dev/null') as string,
+  })
+})

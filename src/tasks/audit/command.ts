@@ -13,7 +13,7 @@ import { collectDays, collectNames, chooseSinks, chooseZones } from '../options.
 import { exitCodes, type Registration } from '../command.ts'
 import { commandLine, example } from '../../terminal/program-name.ts'
 import { resultOutput, UsageError, type Io, type Output } from '../../terminal/io.ts'
-import { createLiveBlock } from '../../terminal/live.ts'
+import { canRedraw, createLiveBlock } from '../../terminal/live.ts'
 import { aboutText, paintFor, wrapped } from '../../terminal/text.ts'
 import type { Audit } from './details.ts'
 import { isCompared, type Finding } from './result.ts'
@@ -155,7 +155,7 @@ function exitCodeOf({ findings, blind }: Audit, areDaysNamed: boolean): number {
 
 /** A line that is redrawn on a terminal; elsewhere only slow steps are reported. */
 function createProgress(output: Output) {
-  const block = output.isTTY === true ? createLiveBlock(output) : undefined
+  const block = canRedraw(output) ? createLiveBlock(output) : undefined
   return {
     tell: (text: string) => void (block ?? output).write(wrapped(`${text}\n`, output)),
     progressed({ done, all, listed }: AuditProgress): void {

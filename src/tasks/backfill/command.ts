@@ -12,7 +12,7 @@ import { backfillLines, failingLines } from '../backfills.ts'
 import { createBackfillView, leftOutLines, mostRows, planLines, type BackfillView } from './text.ts'
 import { exitCodes, type Registration } from '../command.ts'
 import { commandLine, programName, example } from '../../terminal/program-name.ts'
-import { resultOutput, UsageError, type Io } from '../../terminal/io.ts'
+import { resultOutput, untilQuit, UsageError, type Io } from '../../terminal/io.ts'
 import { isConfirmed } from '../../terminal/ask.ts'
 import { counted, printable } from '../../domain/text/terminal-text.ts'
 import { paintFor, jsonResult } from '../../terminal/text.ts'
@@ -45,7 +45,7 @@ export function register(registration: Registration): void {
     .option('--zone <zone>', 'only this zone; repeatable, takes comma lists', collectNames)
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
     .option('--dry-run', 'print what would be read, and stop')
-    .option('--watch', 'show progress until it is done')
+    .option('--watch', 'show progress until it is done; q leaves it to the other process')
     .option('--resend', 'ship these days once more, to every sink but files and s3')
     .option('--yes', 'with --resend: do not ask')
     .option(
@@ -151,7 +151,8 @@ function registerBackfillChanges(backfill: Command, { io, exit, load, open }: Re
         } else if (isResumed) exit(await serveBackfill(shown, id, watch, said))
         else io.stdout.write(`${said}\n`)
       })
-    if (isResumed) change.option('--watch', 'show progress until it is done')
+    if (isResumed)
+      change.option('--watch', 'show progress until it is done; q leaves it to the other process')
   }
 }
 
@@ -228,8 +229,10 @@ async function serveBackfill(shown: Shown, id: string, watch: boolean, said: str
   view.say(`${printable((await shippingProcess(work)) ?? holder ?? 'another process')} works on it`)
   // Beside a run that goes on, only what is left out is told.
   if (!watch) return exitCodeOf({ ...(await lookAt(work, id, mostRows)), queued: 0 })
-  const last = await follow(shown, id, true, io.signal)
-  return io.signal.aborted ? exitCodes.done : conclude(shown, id, last)
+  return untilQuit(io, async (signal) => {
+    const last = await follow(shown, id, true, signal)
+    return signal.aborted ? exitCodes.done : conclude(shown, id, last)
+  })
 }
 
 /** False where another process ships on the store meanwhile. */

@@ -1,4 +1,6 @@
 import { Argument, type Command, type Option } from 'commander'
+import { ConfigErrors } from '../../config/errors.ts'
+import { loadConfig } from '../../config/load.ts'
 import type { Registration } from '../command.ts'
 import { example } from '../../terminal/program-name.ts'
 
@@ -65,8 +67,30 @@ function following(program: Command, words: readonly string[]): Candidate[] {
   }
   const takers = option?.required === true ? [option] : command.registeredArguments
   const choices = takers.flatMap(({ argChoices }) => argChoices ?? []).map((name): Candidate => [name, ''])
-  const candidates = option?.required === true ? choices : [...candidatesOf(command), ...choices]
+  const candidates =
+    option?.required === true
+      ? [...choices, ...valuesOf(option, words)]
+      : [...candidatesOf(command), ...choices]
   return candidates.filter(([name]) => name.startsWith(words.at(-1) ?? ''))
+}
+
+/** Names that the configuration holds, and days. Nothing where it cannot be read: the shell has no place for an error. */
+function valuesOf({ long }: Option, words: readonly string[]): Candidate[] {
+  if (long === '--day' || long === '--from' || long === '--to')
+    return ['today', 'yesterday'].map((day): Candidate => [day, ''])
+  if (long !== '--zone' && long !== '--sink' && long !== '--source') return []
+  const named = words.findIndex((word) => word === '-c' || word === '--config')
+  try {
+    const { zones, sinks } = loadConfig({
+      argv: { config: named < 0 ? undefined : words[named + 1] },
+      needs: 'nothing',
+    }).config
+    if (long === '--zone') return zones.map(({ id, name }): Candidate => [name ?? String(id), `zone ${id}`])
+    return sinks.map(({ name, type }): Candidate => [name, type])
+  } catch (error) {
+    if (error instanceof ConfigErrors) return []
+    throw error
+  }
 }
 
 function candidatesOf(command: Command): Candidate[] {

@@ -6,6 +6,7 @@ import { readListings } from '../../shield/probe/read-listings.ts'
 import type { Registration } from '../command.ts'
 import { example } from '../../terminal/program-name.ts'
 import { chooseZones } from '../options.ts'
+import { canRedraw } from '../../terminal/live.ts'
 import { table, type Column, jsonResult, paintFor } from '../../terminal/text.ts'
 
 interface ProbeOptions {
@@ -25,7 +26,7 @@ export function register({ command, io, open }: Registration): void {
     .action(async ({ zone: name, json, ...options }: ProbeOptions, command: Command) => {
       await using work = await open(command, 'events', { zones: 'listed' })
       const zone = chooseZones(work.config, [name])[0]!
-      const tell = (doing: string) => io.stderr.isTTY === true && io.stderr.write(`\r\x1b[K${doing}`)
+      const tell = (doing: string) => canRedraw(io.stderr) && io.stderr.write(`\r\x1b[K${doing}`)
       const seen = await readListings(
         { ...options, zone, firstPage: work.config.api.firstPage },
         { client: work.reading.clientOf(zone.account), clock: work.runtime.clock, tell },

@@ -6,7 +6,7 @@ import { Daemon } from '../../process/daemon.ts'
 import { fleetState } from '../../assemble/state.ts'
 import { printable, counted, firstOf, sumOf } from '../../domain/text/terminal-text.ts'
 import type { Loaded } from '../../config/load.ts'
-import { messageOf, type Failure } from '../../domain/failure.ts'
+import { isFailure, messageOf, type Failure } from '../../domain/failure.ts'
 import { within } from '../../domain/promises.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
 import { exitCodes, type Registration } from '../command.ts'
@@ -18,6 +18,7 @@ import { createTeller, progressMode, type Teller } from '../../terminal/live.ts'
 export function register({ command, io, exit, load }: Registration): void {
   command
     .option('--once', 'read every planned stream to its last page once, then exit')
+    .option('--quiet', 'with --once: print warnings and errors only, for cron')
     .addOption(
       new Option('--role <role>', 'part of the work that this process does')
         .choices(['all', 'scheduler', 'worker'])
@@ -27,18 +28,31 @@ export function register({ command, io, exit, load }: Registration): void {
       'after',
       `\nExample:\n  SHIELDLOG_API_ACCESS_KEY=… SHIELDLOG_ZONES=101 ${programName()} run\n`,
     )
-    .action(async ({ once = false, role }: { once?: boolean; role: Role }, command: Command) => {
-      const progress = once ? 'always' : 'terminal'
+    .action(async ({ once = false, quiet = false, role }: Given, command: Command) => {
+      if (quiet && !once)
+        throw new UsageError(
+          '--quiet goes with --once; a process that runs on logs less with log.level: warn',
+        )
+      const progress = quiet ? 'none' : once ? 'always' : 'terminal'
       exit(await run(() => load(command), { once, role, progress }, io))
     })
+}
+
+interface Given {
+  readonly once?: boolean
+  readonly quiet?: boolean
+  readonly role: Role
 }
 
 export interface RunOptions {
   readonly once: boolean
   /** The share of the work for this process, where processes share it over Redis. */
   readonly role?: Role
-  /** Shows pages, events and lag per zone, with a summary at the end; `terminal`: only as a table redrawn in place. */
-  readonly progress: 'always' | 'terminal'
+  /**
+   * Shows pages, events and lag per zone, with a summary at the end; `terminal`: only as a table redrawn in place; `none`:
+   * nothing, and only warnings and errors are logged.
+   */
+  readonly progress: 'always' | 'terminal' | 'none'
   /** Receives every internal event; `say` prints a line above the table. */
   readonly watch?: (internalEvent: InternalEvent, say: (line: string) => void) => void
 }
@@ -55,12 +69,14 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
     throw new UsageError(`--role ${role} needs a state in Redis, which processes share; ${remedy}`)
   }
   const { config } = loaded
-  const isShown = options.progress === 'always' || progressMode(config, io) === 'live'
+  const isShown =
+    options.progress === 'always' || (options.progress === 'terminal' && progressMode(config, io) === 'live')
   const progress = isShown ? createProgress(config, io) : undefined
   const log = progress?.log
   const say = progress?.say ?? createTeller(config, io.stderr)
-  // A run that ends by itself and draws a table logs warnings and errors only.
-  const isQuiet = log !== undefined && options.once && config.log.level === 'info'
+  // So does a run that ends by itself and draws a table.
+  const hasLessLog = options.progress === 'none' || (log !== undefined && options.once)
+  const isQuiet = hasLessLog && config.log.level === 'info'
   let lost = 0
   const runtime = createLoggedRuntime(config, {
     watch(internalEvent) {
@@ -87,8 +103,13 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
     following = progress?.follow(daemon, AbortSignal.any([stop, shown.signal]))
     const code = options.once ? await shipOnce(daemon, say, () => lost, stop) : await shipOn(daemon, stop)
     if (!fatal.signal.aborted) return code
-    say(printable(messageOf(fatal.signal.reason)))
+    say(printable(messageOf(fatal.signal.reason)), 'error')
     return exitCodeOf([fatal.signal.reason])
+  } catch (error) {
+    if (!isFailure(error) || io.signal.aborted) throw error
+    // Here and not where other commands' errors are told: the reason stands before `Stopped`, in the form of the log.
+    say(printable(messageOf(error)), 'error')
+    return exitCodeOf([error])
   } finally {
     stopFollowing()
     if (io.signal.aborted) runtime.telemetry.emit({ name: 'Stopping', signal: String(io.signal.reason) })

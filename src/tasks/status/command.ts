@@ -3,7 +3,7 @@ import { readStatus } from './read-status.ts'
 import { printable, cut, sumOf } from '../../domain/text/terminal-text.ts'
 import { exitCodes, type Registration } from '../command.ts'
 import { commandLine, example } from '../../terminal/program-name.ts'
-import { UsageError, type Io } from '../../terminal/io.ts'
+import { untilQuit, UsageError, type Io } from '../../terminal/io.ts'
 import { collectNames, chooseSinks, chooseZones } from '../options.ts'
 import { jsonResult, paintFor, sparkline, type Paint, type Column } from '../../terminal/text.ts'
 import { statusLines, type StatusView } from './text.ts'
@@ -14,7 +14,7 @@ import { systemClock } from '../../clock.ts'
 import { messageOf, isFailure } from '../../domain/failure.ts'
 import type { Clock } from '../../ports/process.ts'
 import { createLagHistory, type LagHistory } from '../../status/lag-history.ts'
-import { createLiveBlock } from '../../terminal/live.ts'
+import { canRedraw, createLiveBlock } from '../../terminal/live.ts'
 
 interface StatusOptions {
   readonly zone?: string[]
@@ -35,7 +35,7 @@ export function register({ command, io, exit, load }: Registration): void {
     .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
     .option('--verbose', 'show also days, gaps, processes and ended backfills')
-    .option('--watch', 'redraw every second, with rates and the lag of the last ten minutes')
+    .option('--watch', 'redraw every second, with rates and the lag of the last ten minutes; q ends it')
     .option('--json', 'as JSON')
     .addHelpText('after', exitCodeText)
     .addHelpText('after', example('status --zone shop --verbose'))
@@ -43,9 +43,9 @@ export function register({ command, io, exit, load }: Registration): void {
       const { json = false, verbose = false, watch = false } = options
       if (watch && json)
         throw new UsageError('--watch does not work with --json; call status --json at intervals')
-      if (watch && io.stdout.isTTY !== true)
+      if (watch && !canRedraw(io.stdout))
         throw new UsageError(
-          '--watch needs a terminal, and stdout is not one; for a monitor use status --json',
+          '--watch needs a terminal that can redraw, and stdout is none; for a monitor use status --json',
         )
       const { config } = load(command, 'routes')
       const chosenSinks = chooseSinks(config, options.sink)
@@ -55,7 +55,8 @@ export function register({ command, io, exit, load }: Registration): void {
       }
       const read = () => readStatus(config, (whole) => chosenIn(whole, options), io.signal)
       if (watch) {
-        await watchStatus(async () => (await read()).status, view, io)
+        const readAgain = async () => (await read()).status
+        await untilQuit(io, (signal) => watchStatus(readAgain, view, { ...io, signal }))
         return
       }
       const { status, state, hasStore } = await read()
