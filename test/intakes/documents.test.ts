@@ -1,6 +1,12 @@
+import { isDeepStrictEqual } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
+import type { Event } from '../../src/domain/event/event.ts'
+import { exactJson } from '../../src/domain/text/decode.ts'
+import { isObject, jsonText, type Json, type JsonObject } from '../../src/domain/text/json.ts'
+import { formats } from '../../src/formats/registry.ts'
 import { readableDays, zones, type Workplace } from '../e2e/workplace.ts'
-import { askJson } from './intake.ts'
+import { eventsOf, placeOfEveryKind } from './every-kind.ts'
+import { ask, askJson } from './intake.ts'
 import { deadLettersOf, expectShipped, expectStored, idsOf, placeFor } from './place.ts'
 import { bulkIntake, newDataStream, startElasticsearch, startOpenSearch } from './servers/bulk.ts'
 
@@ -55,6 +61,40 @@ describe.each(servers)('$name', ({ start, hasPipelines }) => {
     else expect(await count(isAddress)).toBe(total - (await count(masked)))
   })
 
+  test('refuses no hostile or odd entry, shows each whole, and adds no field to its mapping', async () => {
+    const [ordinary, index] = [newDataStream(), newDataStream()]
+    const include = { labels: true, log: true, raw: true }
+    const before = await placeFor({ ...bulkIntake({ url, index: ordinary }).sinkAt(url), include })
+    await expectShipped(before)
+    const intake = bulkIntake({ url, index })
+    const place = await placeOfEveryKind({ ...intake.sinkAt(url), include })
+    await place.once()
+    const isTimeless = ({ time }: Event) => time === undefined
+    const events = eventsOf(place)
+    expect((await deadLettersOf(place)).map(({ id, reason }) => `${id} ${reason}`).toSorted()).toEqual(
+      events
+        .filter(isTimeless)
+        .map(({ id }) => `${id} unmappable`)
+        .toSorted(),
+    )
+    const expected = events.filter((event) => !isTimeless(event))
+    await expectStored(
+      intake,
+      expected.map(({ id }) => id),
+      { once: true },
+    )
+    const { encode } = formats.ecs({ labels: true, log: true })
+    const documents = await documentsIn(url, index)
+    const wrong = expected.flatMap((event) => {
+      const line = exactJson(encode(event)) as JsonObject
+      const found = documents.get(`${event.id} ${event.time}`)
+      return found === undefined ? [`${event.id}: none`] : changesIn(line, found, event.id)
+    })
+    const changes = wrong.map((text) => text.slice(text.indexOf('bunny:')))
+    expect(changes.slice(0, 20)).toEqual(hasPipelines ? rewritten : [])
+    expect(await mappingOf(url, index)).toEqual(await mappingOf(url, ordinary))
+  })
+
   test.runIf(hasPipelines)('adds the time of arrival and the parsed user agent by the pipeline', async () => {
     const index = newDataStream()
     const intake = bulkIntake({ url, index })
@@ -74,6 +114,47 @@ describe.each(servers)('$name', ({ start, hasPipelines }) => {
     expect(await typeOf(url, other, 'user_agent.version')).toBe('keyword')
   })
 })
+
+/** A pipeline writes numbers anew. */
+const rewritten = [
+  'bunny: shield: log: b is "Infinity", not 1e400',
+  'bunny: shield: log: c is 0, not -0',
+  'bunny: shield: log: d is [1.0,-1500.0], not [1.0,-1.50E+3]',
+]
+
+/** Each document as it was received, by the id and time of its event. */
+async function documentsIn(url: string, index: string): Promise<Map<string, JsonObject>> {
+  const body = { size: 1000, sort: [{ 'event.id': 'asc' }] }
+  const { text } = await ask(`${url}/${index}/_search`, { method: 'POST', body })
+  const { hits } = exactJson(text) as unknown as { hits: { hits: { _source: JsonObject }[] } }
+  return new Map(
+    hits.hits.map(({ _source: source }) => {
+      const { id } = source['event'] as { id: string }
+      return [`${id} ${source['@timestamp'] as string}`, source] as const
+    }),
+  )
+}
+
+/** What a document lacks or has changed; the pipeline may have added to it. */
+function changesIn(sent: Json, found: Json | undefined, path: string): string[] {
+  if (isObject(sent) && isObject(found ?? null))
+    return Object.entries(sent).flatMap(([name, value]) =>
+      changesIn(value, (found as JsonObject)[name], `${path}: ${name}`),
+    )
+  if (isDeepStrictEqual(sent, found)) return []
+  return [`${path} is ${jsonText(found ?? null).slice(0, 100)}, not ${jsonText(sent).slice(0, 100)}`]
+}
+
+/** Without what the pipeline adds to it. */
+async function mappingOf(url: string, index: string): Promise<unknown> {
+  const found = (await askJson(`${url}/${index}/_mapping`)) as Record<
+    string,
+    { mappings: { properties: Record<string, unknown> } }
+  >
+  const { mappings } = Object.values(found)[0]!
+  const { user_agent: _added, ...properties } = mappings.properties
+  return { ...mappings, properties }
+}
 
 function idsOfRule({ simulator }: Workplace, rule: string): string[] {
   const entries = zones.flatMap((zone) => readableDays().flatMap((day) => simulator.entries(zone, day)))

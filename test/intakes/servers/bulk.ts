@@ -66,7 +66,7 @@ async function install(
   }
 }
 
-/** The published server has neither ingest processors nor the type `flattened`, so it gets the content without these. */
+/** The published server has no ingest processors, so it gets the content without the pipeline. */
 export async function startElasticsearch(): Promise<string> {
   const folder = installedAt('elasticsearch')
   const { url } = await startServer(
@@ -81,11 +81,7 @@ export async function startElasticsearch(): Promise<string> {
     [`_component_template/${event}@mappings`]: 'component-template',
     [`_index_template/${event}`]: 'index-template',
   }
-  await install(url, files, {}, (text) =>
-    text
-      .replaceAll('"type":"flattened"', '"type":"object","enabled":false')
-      .replace(`"default_pipeline":"${event}"`, ''),
-  )
+  await install(url, files, {}, (text) => text.replace(`"default_pipeline":"${event}"`, ''))
   return url
 }
 
@@ -120,7 +116,7 @@ export async function startOpenSearch(
   )
   const files = {
     [`_ingest/pipeline/${event}`]: 'ingest-pipeline',
-    [`_component_template/${event}@mappings`]: 'component-template.opensearch',
+    [`_component_template/${event}@mappings`]: 'component-template',
     [`_index_template/${event}`]: 'index-template',
   }
   await install(url, files, headers)

@@ -174,7 +174,7 @@ function noteOf(mapping: Reader, { format, include = {}, index }: Mapped): strin
     (name) => name !== false && !isClosed(mapping, `${openMembers[format]}${name}`),
   )
   if (open.length === 0) return undefined
-  return `in ${index} the members of ${open.join(', ')} have the types of their first values, and others would be refused: map them as flattened (flat_object), or do not include them`
+  return `in ${index} the members of ${open.join(', ')} have the types of their first values, and others would be refused: map them as objects with enabled: false, or do not include them`
 }
 
 /** Whether members of any type fit into a field. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The Elasticsearch server and its HTTP module, from Maven Central: about 15 seconds and 40 MB. Runs on Java 17. It has no
-# security, no ingest processors and no `flattened` or `wildcard` fields: those modules are not published there.
+# security and no ingest processors: those modules are not published there.
 source "$(dirname "$0")/../common.sh"
 version=8.19.21 folder=$intakes/elasticsearch
 [[ -e $folder/installed ]] && exit 0

@@ -1,4 +1,4 @@
-// An OpenTelemetry Collector with what the tests need: OTLP in, a file out, bearer tokens.
+// An OpenTelemetry Collector with what the tests need: OTLP, syslog, files and Kafka in, a file out, bearer tokens.
 package main
 
 import (
@@ -6,6 +6,10 @@ import (
 
 	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/bearertokenauthextension"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/storage/filestorage"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/receiver/filelogreceiver"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/receiver/kafkareceiver"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/receiver/syslogreceiver"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/provider/envprovider"
@@ -20,7 +24,9 @@ import (
 
 func factories() (all otelcol.Factories, err error) {
 	all.Telemetry = otelconftelemetry.NewFactory()
-	if all.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory()); err != nil {
+	if all.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](
+		otlpreceiver.NewFactory(), filelogreceiver.NewFactory(), kafkareceiver.NewFactory(), syslogreceiver.NewFactory(),
+	); err != nil {
 		return
 	}
 	if all.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](fileexporter.NewFactory()); err != nil {
@@ -32,7 +38,7 @@ func factories() (all otelcol.Factories, err error) {
 
 func main() {
 	command := otelcol.NewCommand(otelcol.CollectorSettings{
-		BuildInfo: component.BuildInfo{Command: "otelcol", Description: "intake of a test", Version: "0.162.0"},
+		BuildInfo: component.BuildInfo{Command: "otelcol", Description: "intake of a test", Version: "0.165.0"},
 		Factories: factories,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
 			ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory(), envprovider.NewFactory()},
