@@ -16,6 +16,7 @@ const sinks = [
   'sinks/syslog',
   'sinks/objects',
   'sinks/s3',
+  'sinks/azure-blob',
   'sinks/kafka',
   'sinks/aws',
 ]
@@ -82,6 +83,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'sinks/syslog': [...httpAdapter, 'sinks', 'fields'],
   'sinks/kafka': [...httpAdapter, 'sinks', 'fields'],
   'sinks/objects': [...httpAdapter, 'sinks', 'sinks/http', 'fields'],
+  'sinks/azure-blob': [...httpAdapter, 'sinks', 'sinks/objects', 'sinks/http', 'fields'],
   'sinks/s3': [...httpAdapter, 'sinks', 'sinks/objects', 'sinks/aws', 'fields'],
   state: [...adapter, ...stores, 'redis'],
   'state/ledger': [...adapter, 'state'],

@@ -112,7 +112,11 @@ function placeOf(sink: SinkConfig): string {
 }
 
 /** What of a sink must differ, where readers would find events twice in one place. */
-export const places: Readonly<Record<string, string>> = { file: 'path', s3: 'prefix' }
+export const places: Readonly<Record<string, string>> = {
+  file: 'path',
+  s3: 'prefix',
+  'azure-blob': 'prefix',
+}
 
 function renamedText(before: string, { name, type }: SinkConfig): string {
   const place = places[type]

@@ -11,6 +11,7 @@ import type { Pieces, SinkFiles } from '../ports/delivery.ts'
 import { readArchive, readCommitted } from '../sinks/file/parts.ts'
 import { compareParts } from '../sinks/file/reconcile.ts'
 import { compareObjects, isCommitted, readObjects, type ObjectInStore } from '../sinks/objects/read.ts'
+import type { ObjectSettings } from '../sinks/objects/settings.ts'
 import { openStore, type StoreConfig, writesObjects } from '../sinks/stores.ts'
 import type { Runtime } from './runtime.ts'
 import { version } from './version.ts'
@@ -40,8 +41,9 @@ export function openParts(sink: PartsConfig, runtime: Runtime, signal: AbortSign
     }
   }
   const store = openStore(sink, { ...runtime, version })
-  const mayRepeat = sink.guarantee === 'at-least-once'
-  const lake = { store, prefix: sink.prefix, mayRepeat, tableFor }
+  const { prefix, guarantee }: ObjectSettings = sink
+  const mayRepeat = guarantee === 'at-least-once'
+  const lake = { store, prefix, mayRepeat, tableFor }
   return {
     mayRepeat,
     all: (place) => readObjects(lake, place, () => true, signal),

@@ -143,13 +143,18 @@ export function checkSinks(written: unknown, report: Report): void {
   const folders = textAt('path').filter(({ sink }) => sink['type'] === 'file')
   const real = folders.map((folder) => ({ ...folder, key: realFolder(folder.value) }))
   refuseRepeated(real, 'give each file sink a different path', report)
-  const buckets = textAt('bucket').filter(({ sink }) => sink['type'] === 's3')
-  const places = buckets.map(({ at, value, sink: { endpoint = null, prefix = '' } }) => {
-    // As it is requested: with or without a slash at the end, in any case of the host.
-    const place = URL.parse(String(endpoint))?.href.replace(/\/+$/, '') ?? endpoint
-    return { at, value, key: JSON.stringify([place, value, prefix]) }
-  })
-  refuseRepeated(places, 'give each s3 sink a different bucket or prefix', report)
+  for (const [type, field] of [
+    ['s3', 'bucket'],
+    ['azure-blob', 'container'],
+  ] as const) {
+    const stores = textAt(field).filter(({ sink }) => sink['type'] === type)
+    const places = stores.map(({ at, value, sink: { account, endpoint, prefix = '' } }) => {
+      // As it is requested: with or without a slash at the end, in any case of the host.
+      const place = URL.parse(String(endpoint))?.href.replace(/\/+$/, '') ?? endpoint ?? account
+      return { at, value, key: JSON.stringify([place, value, prefix]) }
+    })
+    refuseRepeated(places, `give each ${type} sink a different ${field} or prefix`, report)
+  }
 }
 
 /** The folder with links followed, as far as it exists. */

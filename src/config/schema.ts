@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { Secret } from '../domain/text/secret.ts'
 import type { Zone } from '../domain/stream.ts'
+import { AzureBlobSinkConfig } from '../sinks/azure-blob/config.ts'
 import { FileSinkConfig } from '../sinks/file/config.ts'
 import { HttpSinkConfig } from '../sinks/http/config.ts'
 import { headerRule, queryRule } from '../shield/redaction/names.ts'
@@ -189,6 +190,7 @@ export const SinkConfig = z.discriminatedUnion('type', [
   HttpSinkConfig,
   SyslogSinkConfig,
   S3SinkConfig,
+  AzureBlobSinkConfig,
   KafkaSinkConfig,
 ])
 export type SinkConfig = Readonly<z.output<typeof SinkConfig>>

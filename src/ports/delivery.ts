@@ -222,7 +222,7 @@ export interface Format {
 /** Lines of parts, in order, and the end of each part. */
 export type Pieces = AsyncIterable<PartLines | PartEnd>
 
-/** The parts of a file sink, or the objects of an s3 sink. Only reads. Throws Failure. */
+/** The parts of a file sink, or the objects of a sink such as s3. Only reads. Throws Failure. */
 export interface SinkFiles {
   /** The sink may ship an event twice: at least once. */
   readonly mayRepeat?: boolean

@@ -18,6 +18,7 @@ export const sinks = {
   syslog: createSyslogSink,
   kafka: createKafkaSink,
   s3: openObjectSink,
+  'azure-blob': openObjectSink,
 }
 
 type Kind = keyof typeof sinks

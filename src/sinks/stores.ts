@@ -1,4 +1,6 @@
 import type { Sink } from '../ports/delivery.ts'
+import type { AzureBlobSinkConfig } from './azure-blob/config.ts'
+import { azureBlob } from './azure-blob/store.ts'
 import type { SinkDeps } from './deps.ts'
 import { createObjectSink } from './objects/sink.ts'
 import type { ObjectStore, Service, StoreDeps } from './objects/store.ts'
@@ -7,11 +9,12 @@ import type { S3SinkConfig } from './s3/config.ts'
 import { s3 } from './s3/store.ts'
 
 /** Of every sink that writes objects. */
-export type StoreConfig = S3SinkConfig
+export type StoreConfig = S3SinkConfig | AzureBlobSinkConfig
 
 /** By the `type` of their sinks. */
 const services: { readonly [Type in StoreConfig['type']]: Service<Extract<StoreConfig, { type: Type }>> } = {
   s3,
+  'azure-blob': azureBlob,
 }
 
 // The settings are those of this very service.

@@ -61,7 +61,7 @@ export async function dayView(
     scans: checkpoint === undefined ? [] : scansOf(checkpoint),
     gaps: route.gaps.filter((gap) => gap.day === day && gap.readAt === undefined).map(gapStatus),
     parts: checkpoint?.committed ?? [],
-    /** Committed ones of an s3 sink, and their size in the bucket. */
+    /** Committed ones, and their size in the store. */
     objects: objects && { count: objects.last, bytes: objects.bytes },
     deadLetters: refused,
     audit: audit && auditView(audit),

@@ -142,7 +142,7 @@ export function chooseAccount({ accounts }: Config, name: string | undefined): A
   throw new UsageError(`there are several accounts; choose one with --account: ${firstOf(names, mostListed)}`)
 }
 
-/** The file or s3 sink that --source names, or a copy of lines that it has cut, which `gaps list` names. Throws UsageError. */
+/** The sink with files or objects that --source names, or a copy of lines that it has cut, which `gaps list` names. Throws UsageError. */
 export function sourceOf({ sinks }: Config, name: string): PartsConfig {
   const archives = sinks.filter(hasParts)
   const names = archives.map((sink) => sink.name)
@@ -151,7 +151,12 @@ export function sourceOf({ sinks }: Config, name: string): PartsConfig {
   const source =
     keeper === undefined ? archives.find((sink) => sink.name === name) : { ...keeper, name, path: name }
   if (source === undefined)
-    throw unknownName({ option: '--source', name, what: 'is no file or s3 sink that is configured', names })
+    throw unknownName({
+      option: '--source',
+      name,
+      what: 'is no file, s3 or azure-blob sink that is configured',
+      names,
+    })
   if (servedBy(source).length === 0)
     throw new UsageError(
       `--source ${printable(name)} has format ${source.format}, and its lines do not contain whole events; use a sink with format native or raw that includes labels and log`,

@@ -15,12 +15,13 @@ const validate = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: t
   configJsonSchema(),
 )
 
+/** Where any text would not do, by the last word of the name. */
+const values: Readonly<Record<string, string>> = { URL: 'https://h.example/', SAS: 'sv=1&sig=value' }
+
 /** A value for every name that an example asks for and gives no default. */
 function environmentFor(text: string): Record<string, string> {
   const names = [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name)
-  return Object.fromEntries(
-    names.map((name) => [name, name.endsWith('_URL') ? 'https://h.example/' : 'value']),
-  )
+  return Object.fromEntries(names.map((name) => [name, values[/[A-Z]+$/.exec(name)?.[0] ?? ''] ?? 'value']))
 }
 
 test.each(examples)('%s loads without a warning, and fits the JSON Schema', (name) => {

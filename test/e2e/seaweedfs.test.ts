@@ -3,7 +3,7 @@ import { idsOf, placeFor } from '../intakes/place.ts'
 import { bucketSink, eventsIn, expectEachOnce } from '../intakes/servers/bucket.ts'
 import { seaweedFs } from '../intakes/servers/seaweedfs.ts'
 import { seaweedFsAvailable } from '../setup/available.ts'
-import { bucketClient } from '../sinks/s3/bucket-client.ts'
+import { storeClient } from '../sinks/objects/store-client.ts'
 import { endOf, readableDays, zones } from './workplace.ts'
 
 test.skipIf(!seaweedFsAvailable())(
@@ -12,7 +12,7 @@ test.skipIf(!seaweedFsAvailable())(
     const { url, createBucket } = await seaweedFs.start()
     await createBucket('waf')
     const sink = bucketSink(url, 'waf')
-    const { client } = bucketClient(sink)
+    const { client } = storeClient(sink)
     const place = await placeFor(sink)
     const killed = await endOf(place.entry(['--once', '--kill', 'after:deliver:3']))
     expect(killed.signal, killed.stderr).toBe('SIGKILL')

@@ -4,7 +4,7 @@ import { endOf, readableDays, zones } from '../e2e/workplace.ts'
 import type { TestProcess } from '../setup/processes.ts'
 import { startRedis } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
-import { bucketClient } from '../sinks/s3/bucket-client.ts'
+import { storeClient } from '../sinks/objects/store-client.ts'
 import { idsOf, placeFor } from './place.ts'
 import {
   bucketSink,
@@ -42,7 +42,7 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
   })
 
   test('takes keys of any form, gives objects and metadata back, and lists them', async () => {
-    const { client } = bucketClient(bucketSink(url, await freshBucket()))
+    const { client } = storeClient(bucketSink(url, await freshBucket()))
     const keys = [
       'shield/shield_zone=1/day=2026-11-23/a-000001.ndjson.gz',
       "shield/shield_zone=1/b +%é(1)!*'~@",
@@ -62,7 +62,7 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
 
   test('passes the trial: of eight at once one creates an object', async () => {
     const sink = bucketSink(url, await freshBucket())
-    const { client, settings } = bucketClient(sink)
+    const { client, settings } = storeClient(sink)
     for (let round = 0; round < 5; round++)
       expect(await tryStore(client, settings, 'use another', never)).toEqual({
         found: 'created objects only where the key was free, and one of 8 at once',
@@ -70,7 +70,7 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
   })
 
   test('of eight large objects of one key one is created, whether the others get an answer or not', async () => {
-    const { client } = bucketClient(bucketSink(url, await freshBucket()))
+    const { client } = storeClient(bucketSink(url, await freshBucket()))
     const bodies = Array.from({ length: 8 }, (_, index) => Buffer.alloc(5_000_000, index))
     const made = await Promise.all(bodies.map((body) => client.create('shield/k', body, kind, never)))
     expect(made.filter((each) => each === 'created')).toHaveLength(1)
@@ -83,15 +83,15 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
     [{ accessKeyId: 'wrong-key' }, /check accessKeyId/],
     [{ bucket: 'no-such-bucket' }, /create the bucket, or check bucket/],
   ])('says what to do with %j', async (changes, expected) => {
-    const { client } = bucketClient(bucketSink(url, await freshBucket(), changes))
+    const { client } = storeClient(bucketSink(url, await freshBucket(), changes))
     await expect(client.create('shield/k', Buffer.from('x'), kind, never)).rejects.toThrow(expected)
   })
 
   test.each(lackingRights)('with %s and %s alone names the right that is missing', async (...rights) => {
     const bucket = await freshBucket()
-    const { client: owner } = bucketClient(bucketSink(url, bucket))
+    const { client: owner } = storeClient(bucketSink(url, bucket))
     await owner.create('shield/there', Buffer.from('x'), kind, never)
-    const { client } = bucketClient(bucketSink(url, bucket, { accessKeyId: await keyWith(bucket, rights) }))
+    const { client } = storeClient(bucketSink(url, bucket, { accessKeyId: await keyWith(bucket, rights) }))
     const asked = {
       's3:PutObject': () => client.create('shield/k', Buffer.from('x'), kind, never),
       's3:GetObject': () => client.get('shield/there', never),
@@ -105,7 +105,7 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
 
   test('repairs an object that is gone, and is a source of backfill and top', async () => {
     const sink = bucketSink(url, await freshBucket(), { everySeconds: 0.5 })
-    const { client } = bucketClient(sink)
+    const { client } = storeClient(sink)
     const place = await placeFor(sink)
     await place.once()
     const first = (await keysIn(client)).find((key) => key.startsWith('shield/shield_zone='))
@@ -132,7 +132,7 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
     const name = `locked-${Math.random().toString(36).slice(2)}`
     await createLockedBucket(url, name)
     const sink = bucketSink(url, name, { everySeconds: 0.5 })
-    const { client } = bucketClient(sink)
+    const { client } = storeClient(sink)
     const place = await placeFor(sink)
     const checked = await place.ended(['check'])
     expect(checked.code, checked.stdout + checked.stderr).toBe(0)
@@ -152,7 +152,7 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
     'has each event once although the shippers were killed again and again: %s',
     async (_what, kills, redis) => {
       const sink = bucketSink(url, await freshBucket(), { everySeconds: 0.2, maxBytes: 65_536 })
-      const { client } = bucketClient(sink)
+      const { client } = storeClient(sink)
       const store = await redis?.()
       const state = store && { state: { redis: { url: store.url, keyPrefix: store.keyPrefix } } }
       const place = await placeFor(sink, { days: 20 }, { server: { port: 0 }, ...state })
@@ -191,7 +191,7 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
       timeoutSeconds: 2,
       maxBytes: 65_536,
     })
-    const { client } = bucketClient(sink)
+    const { client } = storeClient(sink)
     const { url: redis, keyPrefix } = await startRedis()
     const state = { redis: { url: redis, keyPrefix } }
     const place = await placeFor(sink, { days: 20 }, { server: { port: 0 }, state })

@@ -24,7 +24,10 @@ export function credentialsOf(settings: Settings): CredentialSource {
   const { accessKeyId, secretAccessKey, sessionToken } = settings
   if (accessKeyId === undefined || secretAccessKey === undefined) return chainOf(settings)
   return (refused) => {
-    if (refused !== undefined) for (const each of [accessKeyId, secretAccessKey, sessionToken]) each?.reread()
+    // A file may have other contents by now than those that the configuration was checked with, and get the right ones later.
+    const isUnusable = [accessKeyId, sessionToken].some((each) => headerValueError(each?.reveal() ?? '-'))
+    if (refused !== undefined || isUnusable)
+      for (const each of [accessKeyId, secretAccessKey, sessionToken]) each?.reread()
     const current = {
       accessKeyId: accessKeyId.reveal(),
       secretAccessKey: secretAccessKey.reveal(),

@@ -35,8 +35,8 @@ export interface ObjectSettings extends Readonly<
   Pick<z.output<typeof Fields>, 'prefix' | 'file' | 'compress' | 'maxBytes'>
 > {
   readonly name: string
-  /** `at-least-once` asks for no condition, and may ship events twice. */
-  readonly guarantee: 'exactly-once' | 'at-least-once'
+  /** `at-least-once` asks for no condition, and may ship events twice; default: exactly-once. */
+  readonly guarantee?: 'exactly-once' | 'at-least-once'
 }
 
 /** Time between two polls of a stream. Small Parquet objects save nothing, so they are larger. */

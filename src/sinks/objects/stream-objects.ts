@@ -42,7 +42,7 @@ export class StreamObjects {
     this.#lake = lake
     this.#numbers = numbers
     this.#series = `shield_zone=${zone}/day=${day}/${numbers.storeId}`
-    this.#isOnce = lake.settings.guarantee === 'exactly-once'
+    this.#isOnce = lake.settings.guarantee !== 'at-least-once'
   }
 
   async deliver(given: readonly Event[], signal: AbortSignal): Promise<Delivery> {

@@ -18,7 +18,7 @@ export async function tryStore(
   otherwise: string,
   signal: AbortSignal,
 ): Promise<SinkCheck> {
-  const isOnce = guarantee === 'exactly-once'
+  const isOnce = guarantee !== 'at-least-once'
   const keyOf = (use: string) => `${prefix}_shieldlog/try/${randomUUID()}-${use}.txt`
   const [first, raced] = [keyOf('once'), keyOf('race')]
   const what = `sink ${name} (${store.address})`

@@ -21,7 +21,7 @@ export interface PartsDeps {
 
 export type FilesLooked = Awaited<ReturnType<typeof auditFiles>>
 
-/** How the parts of a file sink, or the objects of an s3 sink, compare with the ledger, line by line. */
+/** How the parts of a file sink, or the objects of a sink such as s3, compare with the ledger, line by line. */
 export type FileAudit = FilesLooked['report'] & {
   /** Events without a line that a repair delivered again, and lines that it took into the ledger. */
   readonly restored?: number

@@ -14,7 +14,7 @@ export interface AuditRequest {
   readonly sinks: readonly SinkConfig[]
   /** Ships what is missing, and compares again. */
   readonly repair: boolean
-  /** Also reads the parts of file sinks and the objects of s3 sinks, line by line. */
+  /** Also reads the parts of file sinks and the objects of others, line by line. */
   readonly deep: boolean
   /** Gives days in detail, too. */
   readonly isReported: boolean

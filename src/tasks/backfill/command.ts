@@ -46,11 +46,11 @@ export function register(registration: Registration): void {
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
     .option('--dry-run', 'print what would be read, and stop')
     .option('--watch', 'show progress until it is done; q leaves it to the other process')
-    .option('--resend', 'ship these days once more, to every sink but files and s3')
+    .option('--resend', 'ship these days once more, to every sink but files and objects')
     .option('--yes', 'with --resend: do not ask')
     .option(
       '--source <sink>',
-      'read the files or objects of this sink (file, s3) instead of the API; needs --sink',
+      'read the files or objects of this sink (file, s3, azure-blob) instead of the API; needs --sink',
     )
     .addHelpText('after', help)
     .action(async (options: BackfillOptions, command: Command) => {

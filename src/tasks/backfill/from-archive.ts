@@ -7,6 +7,7 @@ import { resultOutput, type Io, UsageError } from '../../terminal/io.ts'
 import { type Archived, type ArchivedJob, nothing, shipArchived } from './ship-archived.ts'
 import { plainSomeOf, paintFor } from '../../terminal/text.ts'
 import { chooseSinks, sourceOf } from '../options.ts'
+import { addressOf } from '../../sinks/stores.ts'
 import { servedBy } from '../../formats/registry.ts'
 import { type BackfillRequest, type BackfillOptions, tooOldFor } from './plan.ts'
 import { type Day, daysFrom } from '../../domain/day.ts'
@@ -58,7 +59,7 @@ export async function runFromArchive(config: Config, request: ArchiveRequest, io
   const { source, sinks, zones, days } = request
   const range = `${counted(days.length, 'day')} × ${counted(zones.length, 'zone')}`
   const names = sinks.map(({ name }) => name).join(', ')
-  const where = source.type === 'file' ? source.path : `bucket ${source.bucket}`
+  const where = source.type === 'file' ? source.path : addressOf(source)
   say(`backfill of ${range} from the files of ${source.name} (${printable(where)}) to ${names}`)
   const all: Archived[] = []
   const beganMs = systemClock.monotonic()

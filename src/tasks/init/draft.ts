@@ -36,6 +36,7 @@ export interface Destination {
 const labels: Readonly<Record<string, string>> = {
   file: 'files',
   s3: 'Amazon S3',
+  'azure-blob': 'Azure Blob Storage',
   http: '',
   syslog: 'syslog',
   kafka: 'Apache Kafka',

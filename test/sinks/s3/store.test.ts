@@ -9,14 +9,14 @@ import { openObjectSink } from '../../../src/sinks/stores.ts'
 import { type Fault, fakeKey, type FakeBucket, startFakeBucket } from '../../setup/fake-bucket.ts'
 import { buildEvents, contractFormat, StreamLedger, streamOf } from '../file/samples.ts'
 import { keepInternalEvents, named } from '../internal-events.ts'
-import { bucketClient } from './bucket-client.ts'
+import { storeClient } from '../objects/store-client.ts'
 
 const never = new AbortController().signal
 const kind = { contentType: 'application/x-ndjson', metadata: { digest: 'abc' } }
 
 function clientOf(endpoint: string, changes: Partial<S3SinkConfig> = {}) {
   const sink = { bucket: 'waf', prefix: 'shield/', region: 'eu-central-1', endpoint, timeoutSeconds: 10 }
-  return bucketClient({ ...sink, ...fakeKey }, changes)
+  return storeClient({ ...sink, ...fakeKey }, changes)
 }
 
 async function place(changes: Partial<S3SinkConfig> = {}) {
@@ -181,9 +181,14 @@ test('masks the secrets in what a service says', async () => {
 test('reads a refused key again, and uses the new one', async () => {
   const fake = await startFakeBucket()
   let inFile = 'old'
+  let idInFile = fakeKey.accessKeyId
   const secret = new Secret('old', () => inFile)
-  const { client } = clientOf(fake.url, { secretAccessKey: secret })
+  const id = new Secret(idInFile, () => idInFile)
+  const { client } = clientOf(fake.url, { secretAccessKey: secret, accessKeyId: id })
   await expect(client.get('k', never)).rejects.toThrow('check secretAccessKey')
+  idInFile = 'two\nlines'
+  await expect(client.get('k', never)).rejects.toThrow('accessKeyId is empty, begins or ends')
+  idInFile = fakeKey.accessKeyId
   inFile = fakeKey.secretAccessKey
   expect(await client.create('k', Buffer.from('x'), kind, never)).toBe('created')
 })
