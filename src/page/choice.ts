@@ -6,12 +6,10 @@ export interface Choice extends Omit<MapQuery, 'size'> {
   readonly day?: DayQuery | undefined
   /** With the events that the sink refused. */
   readonly letters?: boolean
-  /** The zone whose events are shown as they come. */
-  readonly tail?: number | undefined
 }
 
 /** A link to a choice, and to the element of this id. It is relative, so it works below any path. */
-export function linkTo({ filter, sink, state, sort, page, day, letters, tail }: Choice, id = ''): string {
+export function linkTo({ filter, sink, state, sort, page, day, letters }: Choice, id = ''): string {
   const query = new URLSearchParams()
   const parameters = {
     filter,
@@ -19,7 +17,6 @@ export function linkTo({ filter, sink, state, sort, page, day, letters, tail }: 
     state,
     sort: sort === 'state' ? '' : sort,
     page: page === 1 ? '' : page,
-    tail,
     zone: day?.zone,
     to: day?.sink,
     day: day?.day,

@@ -5,7 +5,6 @@ const everyMs = 5_000
 const everyHiddenMs = 30_000
 const patienceMs = 20_000
 const typingMs = 250
-const longestTailMs = 5 * 60_000
 
 let token
 /** The request under way: the answer to an earlier one is left alone. */
@@ -16,8 +15,6 @@ let typing
 let tabStop
 /** The minute of the chart that was chosen. */
 let minute
-/** The zone whose events are shown, since when, and why that ended. */
-let [tail, tailSinceMs, tailNote] = [null, 0, '']
 
 const byId = (id, root = document) => root.getElementById(id)
 const kindNow = () => document.body.dataset.kind
@@ -26,9 +23,6 @@ const query = () => new URLSearchParams(location.search)
 /** `goal`: the id of the element that then gets the focus. */
 function refresh(goal) {
   clearTimeout(nextRefresh)
-  const zone = query().get('tail')
-  if (zone !== tail) [tail, tailSinceMs, tailNote] = [zone, Date.now(), zone === null ? tailNote : '']
-  if (zone !== null && Date.now() - tailSinceMs >= longestTailMs) return stopTail('Stopped after 5 minutes.')
   // It makes a document of the answer, and runs nothing of it. The policy allows no other way.
   const request = new XMLHttpRequest()
   asked = request
@@ -71,9 +65,6 @@ function prepare(next) {
   if (byId('day-title')?.textContent !== byId('day-title', next)?.textContent) minute = undefined
   const chart = next.querySelector('[data-counts]')
   if (chart !== null && minute !== undefined) readMinute(chart)
-  if (tail !== null) return
-  byId('tail-state', next).textContent = tailNote
-  byId('tail-list', next).replaceWith(next.importNode(byId('tail-list'), true))
 }
 
 /** Makes an element the same as another one, and touches nothing that is: focus, places and open details stay. */
@@ -125,7 +116,6 @@ function showAway(why) {
   const away = byId('away')
   if (away.textContent !== text) away.textContent = text
   away.hidden = false
-  document.body.classList.add('is-away')
 }
 
 function focusOn(id) {
@@ -144,13 +134,8 @@ function chooseField({ name, value }) {
   const parameters = query()
   parameters.set(name, value)
   if (value === '') parameters.delete(name)
-  if (name !== 'tail') parameters.delete('page')
+  parameters.delete('page')
   choose(parameters)
-}
-
-function stopTail(why) {
-  tailNote = why
-  chooseField({ name: 'tail', value: '' })
 }
 
 /** The map is one stop of the Tab key; arrow keys move inside of it. */
@@ -204,7 +189,6 @@ document.addEventListener('click', (event) => {
 })
 document.addEventListener('submit', (event) => {
   event.preventDefault()
-  if (event.target.id === 'tail-tools') chooseField(byId('tail-zone'))
   if (event.target.id !== 'token') return
   token = byId('token-text').value
   byId('token-text').value = ''
@@ -240,8 +224,7 @@ document.addEventListener('pointermove', ({ target, clientX }) => {
   readMinute(chart)
 })
 document.addEventListener('visibilitychange', () => {
-  if (document.hidden && query().has('tail')) stopTail('Stopped, since the page was hidden.')
-  else if (!document.hidden && kindNow() !== 'token') refresh()
+  if (!document.hidden && kindNow() !== 'token') refresh()
 })
 addEventListener('beforeprint', () => {
   for (const details of document.querySelectorAll('details')) details.open = true

@@ -1,6 +1,5 @@
 import { durationText } from '../domain/text/time.ts'
 import type { DayView, DeadLettersView } from '../status/day.ts'
-import type { TailView } from '../status/live-tail.ts'
 import type { MapView } from '../status/map.ts'
 import { linkTo, type Choice } from './choice.ts'
 import { daySection } from './day.ts'
@@ -10,7 +9,6 @@ import { mapSection } from './map.ts'
 import { isolated } from './parts.ts'
 import { sideSections } from './side.ts'
 import { allShapes, shape } from './states.ts'
-import { tailSection } from './tail.ts'
 import { present, secondsBetween } from './texts.ts'
 import { verdictOf } from './verdict.ts'
 
@@ -20,13 +18,12 @@ export interface Shown {
   /** Of the chosen day; undefined where nothing is known of it. */
   readonly day?: DayView | undefined
   readonly letters?: DeadLettersView | undefined
-  readonly tail?: TailView | undefined
   /** The client sent a token. A browser does not send it with a link. */
   readonly isByToken: boolean
 }
 
 /** The whole page. */
-export function statusPage({ choice: asked, map, day, letters, tail, isByToken }: Shown): string {
+export function statusPage({ choice: asked, map, day, letters, isByToken }: Shown): string {
   // The page that was asked for may be none of the map.
   const choice = { ...asked, page: map.chosen.page }
   const verdict = verdictOf(map)
@@ -44,7 +41,6 @@ export function statusPage({ choice: asked, map, day, letters, tail, isByToken }
           ${mapSection(map, choice)}
           ${daySection(choice, day, letters)}
           ${lagSection(map)}
-          ${tailSection(map, choice, tail)}
         </div>
         <div class="column side">${sideSections(map)}</div>
       </div>`,

@@ -27,7 +27,7 @@ export function createEngine(config: Config, options: EngineOptions) {
     createShipping(config, runtime, { ...backend, reading, zones, held: () => holds.held }),
   )
   const streams = parts.use(createStreamSchedule(config, shipping, holds, options))
-  const observing = parts.use(createObserving(config, shipping, streams, options))
+  const observing = createObserving(config, shipping, streams, options)
   const { observe, status, problems, views } = observing
   const stopped = new AbortController()
   let beside: Promise<void> | undefined

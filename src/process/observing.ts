@@ -5,14 +5,11 @@ import type { Shipping } from '../assemble/shipping.ts'
 import { workersOn } from '../assemble/state.ts'
 import { version } from '../assemble/version.ts'
 import type { Config } from '../config/schema.ts'
-import { createFollower } from '../days/follow.ts'
 import { isRetired } from '../discovery/with-zones.ts'
 import type { Observation } from '../domain/observation.ts'
 import { keepLatest, repeat } from '../domain/promises.ts'
-import type { Zone } from '../domain/stream.ts'
 import { readFleet, statusOf } from '../status/fleet.ts'
 import type { LagHistory } from '../status/lag-history.ts'
-import { createLiveTail } from '../status/live-tail.ts'
 import { readPage, type PageDeps } from '../status/map.ts'
 import { observe } from '../status/observe.ts'
 import { createStatusViews } from '../status/views.ts'
@@ -69,8 +66,6 @@ export function createObserving(
   }
 
   const page = keepLatest(readNow, freshMs, clock)
-  const follow = (zone: Zone) => createFollower(zone, deps)
-  const tail = createLiveTail({ clock, zones: () => settings().zones, follow })
   const readEvent = deadLetterReader(config)
 
   return {
@@ -78,7 +73,7 @@ export function createObserving(
     status: async () => statusOf(await readFleet(fleetDeps)),
     problems: async () => (await readFleet(fleetDeps)).status.problems,
     /** What the status page shows. */
-    views: createStatusViews({ version, history, fleet: page.read, store: backend.store, readEvent, tail }),
+    views: createStatusViews({ version, history, fleet: page.read, store: backend.store, readEvent }),
     /** Samples the lag until the signal aborts. While the store does not answer, the history has a hole. Never rejects. */
     async start(signal: AbortSignal): Promise<void> {
       async function sample(): Promise<void> {
@@ -89,6 +84,5 @@ export function createObserving(
       }
       await repeat(0, sample, { clock, failed: () => undefined }, signal)
     },
-    [Symbol.dispose]: () => tail.stop(),
   }
 }

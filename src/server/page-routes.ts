@@ -73,12 +73,11 @@ export function pageRoute(
 
 async function readShown(views: PageViews, parameters: URLSearchParams, isByToken: boolean): Promise<Shown> {
   const choice = readChoice(parameters)
-  const { day, letters, tail } = choice
+  const { day, letters } = choice
   const [map, dayView, lettersView] = await Promise.all([
     views.map(choice),
     day && views.day(day),
     day && letters === true ? views.deadLetters(day) : undefined,
   ])
-  const tailView = tail === undefined ? undefined : views.tail({ zone: tail, after: 0 })
-  return { choice, map, day: dayView, letters: lettersView, tail: tailView, isByToken }
+  return { choice, map, day: dayView, letters: lettersView, isByToken }
 }

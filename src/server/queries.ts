@@ -46,7 +46,6 @@ export function readChoice(all: URLSearchParams): Choice & MapQuery {
     sort: oneOf('sort', mapSorts) ?? 'state',
     page: wholeNumber('page', 1_000_000) ?? 1,
     size: wholeNumber('size', mostSize) ?? usualSize,
-    tail: wholeNumber('tail'),
     day: day === undefined ? undefined : dayOf(day),
     letters: given('letters') !== undefined,
   }

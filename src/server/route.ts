@@ -1,5 +1,4 @@
 import type { DayView, DeadLettersView } from '../status/day.ts'
-import type { TailView } from '../status/live-tail.ts'
 import type { MapView } from '../status/map.ts'
 import type { DayQuery, MapQuery } from '../status/queries.ts'
 
@@ -16,7 +15,6 @@ export interface PageViews {
   map(query: MapQuery): Promise<MapView>
   day(query: DayQuery): Promise<DayView | undefined>
   deadLetters(query: DayQuery): Promise<DeadLettersView | undefined>
-  tail(query: { readonly zone: number; readonly after: number }): TailView | undefined
 }
 
 export interface Route {

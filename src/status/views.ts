@@ -2,7 +2,6 @@ import { mapView, type PageFleet } from './map.ts'
 import type { LagHistory } from './lag-history.ts'
 import type { Store } from '../ports/store.ts'
 import { dayView, deadLettersView, type ReadEvent } from './day.ts'
-import type { LiveTail } from './live-tail.ts'
 import { createInTurn } from '../domain/promises.ts'
 import type { Stream } from '../domain/stream.ts'
 import { dayMinutes } from '../domain/event/day-minutes.ts'
@@ -14,10 +13,9 @@ interface ViewDeps {
   readonly history: LagHistory
   readonly store: Pick<Store, 'ledger' | 'deadLetters'>
   readonly readEvent: ReadEvent
-  readonly tail: LiveTail
 }
 
-export function createStatusViews({ version, fleet, history, store, readEvent, tail }: ViewDeps) {
+export function createStatusViews({ version, fleet, history, store, readEvent }: ViewDeps) {
   /** Many clients cost the store no more than one. */
   const inTurn = createInTurn()
   const read = (stream: Stream) =>
@@ -29,7 +27,5 @@ export function createStatusViews({ version, fleet, history, store, readEvent, t
     map: async (query: MapQuery) => mapView(await fleet(), query, { version, history }),
     day: async (query: DayQuery) => dayView((await fleet()).observed, query, version, read),
     deadLetters: (query: DayQuery) => deadLettersView(query, store.deadLetters, readEvent),
-    /** From this number of an event on. Undefined for a zone that is not configured. */
-    tail: ({ zone, after }: { readonly zone: number; readonly after: number }) => tail.of(zone, after),
   }
 }

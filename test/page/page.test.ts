@@ -7,7 +7,6 @@ import { Secret } from '../../src/domain/text/secret.ts'
 import { cellStates } from '../../src/status/queries.ts'
 import { at, minuteMs, today } from '../domain/builders.ts'
 import { browserAvailable } from '../setup/available.ts'
-import { eventAt } from '../pump/stage.ts'
 import { accessibilityFaults, cell, usePages } from './pages.ts'
 import { change, readDay, story, trouble, zonesOf } from './story.ts'
 import { emptyWorld, viewsOf } from './world.ts'
@@ -123,23 +122,6 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     await day.getByText('Show the events').click()
     await day.getByText('Incorrect data format').click()
     expect(await day.locator('pre').innerText()).toContain('"url": "https://api.example.com/<b>"')
-  })
-
-  it('shows events as they come, only while a person wants it', async () => {
-    const world = story()
-    world.live.push({ ...eventAt(1), request: { method: 'GET', url: 'https://x/<img src=x>' } })
-    const { page, again } = await show(world)
-    const state = () => page.locator('#tail-state').innerText()
-    expect(await page.locator('#tail-zone option').allInnerTexts()).toContain('blog')
-    expect(world.live).toHaveLength(1)
-    await page.locator('#tail-watch').click()
-    await expect.poll(() => world.live.length).toBe(0)
-    await again()
-    await page.locator('#tail-list').getByText('GET /<img src=x>').waitFor()
-    expect(await state()).toBe('1 event; the newest first.')
-    await page.clock.fastForward(5 * 60_000)
-    await expect.poll(state).toBe('Stopped after 5 minutes.')
-    expect(await page.locator('#tail-watch').innerText()).toBe('Watch')
   })
 
   it('says of a day that it is not known, why there are no figures, and that the server is away, and continues', async () => {

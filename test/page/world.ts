@@ -1,10 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
-import { systemClock } from '../../src/clock.ts'
 import type { AuditRecord } from '../../src/domain/audit-report.ts'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import type { Day } from '../../src/domain/day.ts'
 import type { DeadLetterCount, DeadLetter } from '../../src/domain/event/delivery.ts'
-import type { Event } from '../../src/domain/event/event.ts'
 import type { MinuteCount } from '../../src/domain/event/seen.ts'
 import type { Backfill } from '../../src/domain/plan/backfill.ts'
 import { readPage, type MapView } from '../../src/status/map.ts'
@@ -13,7 +11,6 @@ import { streamKey, type Gap, type Zone } from '../../src/domain/stream.ts'
 import { Planner } from '../../src/plan/planner.ts'
 import { createApiClock } from '../../src/pump/api-clock.ts'
 import { createLagHistory } from '../../src/status/lag-history.ts'
-import { createLiveTail } from '../../src/status/live-tail.ts'
 import { createStatusViews } from '../../src/status/views.ts'
 import { at, policy, today } from '../domain/builders.ts'
 import { createFakeClock } from '../fakes/fake-clock.ts'
@@ -42,8 +39,6 @@ export function emptyWorld(zones: Zone[] = [], sinks: string[] = [], firstDay: D
     /** By stream. */
     minutes: new Map<string, MinuteCount[]>(),
     audits: new Map<string, AuditRecord>(),
-    /** Events that the API lists from now on. */
-    live: [] as Event[],
     /** Throws where the store does not answer. */
     trouble: (): void => undefined,
   }
@@ -126,11 +121,6 @@ export function viewsOf(world: World, steps?: TurnSteps) {
     fleet: () => readPage(deps),
     history,
     store: deps.store,
-    tail: createLiveTail({
-      clock: systemClock,
-      zones: () => world.zones,
-      follow: () => ({ poll: () => Promise.resolve(world.live.splice(0)) }),
-    }),
     readEvent: ({ event }) => ({ event: JSON.parse(event) as unknown }),
   })
   return { views, history }

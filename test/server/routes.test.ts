@@ -46,7 +46,6 @@ it.each([
   ],
   [`filter=${'x'.repeat(500)}`, { ...choice, filter: 'x'.repeat(200) }],
   ['zone=101&to=siem&day=2026-11-20&letters=shown', { ...choice, day, letters: true }],
-  ['tail=101', { ...choice, tail: 101 }],
 ])('the page with %s shows %j', (text, chosen) => {
   expect(readChoice(new URLSearchParams(text))).toEqual(chosen)
 })
