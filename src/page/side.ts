@@ -38,25 +38,18 @@ export function sideSections({ backfills, deadLetters, workers, queues, pauses, 
 }
 
 function backfillItem(backfill: MapView['backfills'][number], at: string): Html {
-  const { id, from, to, state, days, createdAt, queued, done, leftOut, errors } = backfill
-  let [pages, expected, events] = [0, 0, 0]
-  for (const day of days) {
-    pages += day.pages
-    expected += day.queued === 0 ? day.pages : (day.expectedPages ?? Number.NaN)
-    events += day.events
-  }
-  const isKnown = expected > 0
-  const share =
-    state === 'done' ? 1 : isKnown ? Math.min(1, pages / expected) : done / Math.max(1, done + queued)
+  const { id, from, to, state, days, createdAt, leftOut, errors } = backfill
+  const share = state === 'done' ? 1 : backfill.share
+  const events = sumOf(days, 'events')
   const tookSeconds = Math.max(1, secondsBetween(createdAt, at))
   const rate = events / tookSeconds
+  const left = tookSeconds * (1 / share - 1)
   const isRunning = state === 'running'
-  const left = isRunning && isKnown && pages > 0 ? ((expected - pages) * tookSeconds) / pages : undefined
   const facts = [
     state === 'done' ? 'done' : `${Math.floor(share * 100)} %${isRunning ? '' : `, ${state}`}`,
     countOf(events, 'event'),
     isRunning && events > 0 && `${rate.toFixed(rate < 10 ? 1 : 0)}/s`,
-    left !== undefined && `about ${durationText(left < 90 ? left : Math.round(left / 60) * 60)} left`,
+    isRunning && share > 0 && `about ${durationText(left < 90 ? left : Math.round(left / 60) * 60)} left`,
     leftOut > 0 && `${countOf(leftOut, 'stream')} left out`,
   ]
   const [error] = errors

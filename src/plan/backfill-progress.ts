@@ -69,6 +69,23 @@ export function summed(rows: readonly Omit<StreamProgress, 'stream' | 'reason' |
   }
 }
 
+/** How much of what can be read has been read, from 0 to 1. */
+export function shareOf(days: readonly BackfillDayStatus[]): number {
+  let [streams, read] = [0, 0]
+  for (const day of days) {
+    const own = day.queued + day.done
+    streams += own
+    read += own * fractionOf(day)
+  }
+  return streams === 0 ? 0 : read / streams
+}
+
+/** The same of one day. */
+export function fractionOf({ pages, expectedPages, queued, done }: BackfillDayStatus): number {
+  if (queued === 0) return done === 0 ? 0 : 1
+  return expectedPages === undefined ? done / (done + queued) : Math.min(1, pages / expectedPages)
+}
+
 /**
  * How many pages a full scan of a stream is likely to have: as its own latest one; else the mean of its zone, whose pages
  * all sinks read; else of all zones. Undefined where nothing is known.

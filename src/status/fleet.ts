@@ -9,7 +9,7 @@ import type { Observation, ObservedRoute } from '../domain/observation.ts'
 import type { WorkerStatus, Store } from '../ports/store.ts'
 import { routeKey, type Gap, type ZoneAndSink } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
-import { byDay, createProgressReading, summed } from '../plan/backfill-progress.ts'
+import { byDay, createProgressReading, shareOf, summed } from '../plan/backfill-progress.ts'
 import type { PlannedStream } from '../domain/plan/plan.ts'
 
 export type RouteStatus = ReturnType<typeof routeStatus>
@@ -166,6 +166,8 @@ export async function backfillStatuses(
       queued,
       done,
       leftOut,
+      /** How much of what can be read has been read, from 0 to 1. */
+      share: shareOf(days),
       days,
       reasons: reasonsOf(streams),
       // Of queued streams.

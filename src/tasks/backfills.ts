@@ -3,7 +3,7 @@ import { printable, wrap } from '../domain/text/terminal-text.ts'
 import { withoutSink } from '../domain/failure.ts'
 import { table, type Column, type Paint } from '../terminal/text.ts'
 import { secondText } from '../domain/text/time.ts'
-import type { BackfillDayStatus } from '../plan/backfill-progress.ts'
+
 const mostNamed = 5
 
 /** Why queued streams make no progress: `zone 101 2026-11-18 → archive: network: …`, a line each. */
@@ -19,7 +19,7 @@ const backfillColumns: readonly Column<BackfillStatus>[] = [
   ['from', ({ from }) => from],
   ['to', ({ to }) => to],
   ['state', ({ state }) => state],
-  ['read', ({ days }) => `${Math.floor(shareOf(days) * 100)} %`],
+  ['read', ({ share }) => `${Math.floor(share * 100)} %`],
   ['done', ({ done }) => String(done), { spare: 1 }],
   ['queued', ({ queued }) => String(queued), { spare: 2 }],
   ['left out', ({ leftOut }) => String(leftOut)],
@@ -33,21 +33,4 @@ export function backfillLines(backfills: readonly BackfillStatus[], paint: Paint
     ...table(backfills, backfillColumns, paint),
     ...failing.flatMap((line) => wrap(line, '  ', paint.width)).map(paint.bad),
   ]
-}
-
-/** How much of what can be read has been read, from 0 to 1. */
-export function shareOf(days: BackfillStatus['days']): number {
-  let [streams, read] = [0, 0]
-  for (const day of days) {
-    const own = day.queued + day.done
-    streams += own
-    read += own * fractionOf(day)
-  }
-  return streams === 0 ? 0 : read / streams
-}
-
-/** How much of the readable streams has been read, from 0 to 1. */
-export function fractionOf({ pages, expectedPages, queued, done }: BackfillDayStatus): number {
-  if (queued === 0) return done === 0 ? 0 : 1
-  return expectedPages === undefined ? done / (done + queued) : Math.min(1, pages / expectedPages)
 }

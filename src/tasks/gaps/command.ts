@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { Work } from '../../assemble/work.ts'
 import { systemClock } from '../../clock.ts'
 import { gapReasonTexts, isOpenGap, type Gap } from '../../domain/stream.ts'
+import { gapStatus } from '../../status/fleet.ts'
 import { zoneLabel } from '../../status/problems.ts'
 import { iso } from '../../domain/text/time.ts'
 import { printable, wrapPlain, countOf, firstOf } from '../../domain/text/terminal-text.ts'
@@ -88,14 +89,7 @@ interface NamedGap extends Gap {
 
 function gapsJson(gaps: readonly NamedGap[]): string {
   return jsonResult({
-    gaps: gaps.map(({ acknowledgedAt: at, readAt, ...gap }) => ({
-      ...gap,
-      from: iso(gap.from),
-      to: iso(gap.to),
-      recordedAt: iso(gap.recordedAt),
-      ...(at !== undefined && { acknowledgedAt: iso(at) }),
-      ...(readAt !== undefined && { readAt: iso(readAt) }),
-    })),
+    gaps: gaps.map((gap) => ({ ...gap, ...gapStatus(gap) })),
   })
 }
 

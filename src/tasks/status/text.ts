@@ -13,7 +13,7 @@ import {
 } from '../../domain/text/terminal-text.ts'
 import { durationText, fromNow, minuteText, secondText, shortDuration } from '../../domain/text/time.ts'
 import type { BackfillStatus, RouteStatus, Status } from '../../status/fleet.ts'
-import { backfillLines, shareOf } from '../backfills.ts'
+import { backfillLines } from '../backfills.ts'
 import { commandLine } from '../../terminal/program-name.ts'
 import { table, aboutText, type Column, type Paint } from '../../terminal/text.ts'
 
@@ -131,13 +131,12 @@ function deadlineSentence(status: Status): string[] {
 
 /** `Backfill 5f0c1d2e3a (2026-11-18 to 2026-11-20): 41 %, 1.2 M events, about 9 min left.` */
 function backfillSentence(backfill: BackfillStatus, at: string): string[] {
-  const { from, to, days, createdAt, leftOut, state } = backfill
+  const { from, to, days, createdAt, leftOut, share, state } = backfill
   const id = printable(backfill.id)
   const which = `Backfill ${id} (${from === to ? from : `${from} to ${to}`})`
   // A resend that was interrupted waits like this: its days count as not shipped.
   if (state === 'paused') return [`${which} is paused: ${commandLine(`backfill resume ${id}`)}`]
   if (state !== 'running') return []
-  const share = shareOf(days)
   const events = sumOf(days, 'events')
   const leftSeconds = ((Date.parse(at) - Date.parse(createdAt)) / 1000) * (1 / share - 1)
   const facts = [

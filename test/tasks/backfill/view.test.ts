@@ -6,7 +6,7 @@ import type { Day } from '../../../src/domain/day.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { openWorkshop } from '../workshop.ts'
 import type { BackfillStatus } from '../../../src/status/fleet.ts'
-import type { BackfillDayStatus } from '../../../src/plan/backfill-progress.ts'
+import { shareOf, type BackfillDayStatus } from '../../../src/plan/backfill-progress.ts'
 import { paintFor } from '../../../src/terminal/text.ts'
 
 const hostile = 'x\u001B]0;title\u0007\n\u202E'
@@ -24,7 +24,16 @@ function look(
 ): BackfillStatus {
   const [from, to] = [days[0]!.day, days.at(-1)!.day]
   const about = { id: '5f0c1d2e3a', createdAt: '2026-11-22T00:00:00.000Z', from, to, state }
-  return { ...about, queued: 1, done: 1, leftOut: 0, days: [...days], reasons: [], errors }
+  return {
+    ...about,
+    queued: 1,
+    done: 1,
+    leftOut: 0,
+    share: shareOf(days),
+    days: [...days],
+    reasons: [],
+    errors,
+  }
 }
 
 function viewed(isTTY: boolean) {

@@ -102,6 +102,7 @@ const backfill = {
   leftOut: 0,
   reasons: [],
   errors: [],
+  share: 0.41,
   days: [
     {
       day: '2026-11-18' as Day,
