@@ -1,6 +1,5 @@
 import { Secret } from '../domain/text/secret.ts'
 import type { Config } from './schema.ts'
-import { isPlainObject } from './shape.ts'
 
 /** The configuration after a reload, the sections that the new one changes, and those of them that need a restart. */
 export function reloaded(old: Config, next: Config) {
@@ -27,7 +26,5 @@ function sectionsOf({ accounts, zones, ...rest }: Config): Map<string, string> {
 
 function revealed(this: Readonly<Record<string, unknown>>, key: string, shown: unknown): unknown {
   const value = this[key]
-  if (value instanceof Secret) return value.reveal()
-  // The private key is hidden.
-  return key === 'tls' && isPlainObject(value) ? { ...value, key: value['key'] } : shown
+  return value instanceof Secret ? value.reveal() : shown
 }

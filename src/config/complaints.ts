@@ -41,6 +41,7 @@ export function complaint(issue: Issue, { path, value, shape, template }: Refuse
     ...(visible !== undefined && { value: visible }),
     problem: problemOf(issue, shape, value),
     remedy: remedyOf(issue, shape, value),
+    ...(issue.code === 'custom' && issue.params?.['isAbsent'] === true && { isAbsent: true }),
   }
 }
 

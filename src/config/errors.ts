@@ -8,6 +8,8 @@ export interface ConfigError {
   readonly value?: string
   readonly problem: string
   readonly remedy: string
+  /** A file that it names is not there yet, or is empty. */
+  readonly isAbsent?: boolean
   /** Where the value came from: a file and line, or an environment name. */
   readonly where?: string
 }
@@ -23,6 +25,8 @@ export class ConfigErrors extends Error {
   readonly errors: readonly ConfigError[]
   /** Where a file was looked for, if there is none. */
   readonly searched: readonly string[]
+  /** Nothing else is wrong than that files are not there yet, which may pass. */
+  readonly mayPass: boolean
 
   constructor(errors: readonly ConfigError[], searched: readonly string[] = []) {
     const count = errors.length === 1 ? 'an error' : `${errors.length} errors`
@@ -33,6 +37,7 @@ export class ConfigErrors extends Error {
     this.name = 'ConfigErrors'
     this.errors = errors
     this.searched = searched
+    this.mayPass = errors.length > 0 && errors.every(({ isAbsent }) => isAbsent === true)
   }
 }
 

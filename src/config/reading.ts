@@ -196,7 +196,7 @@ export class ConfigReading {
     for (const [key, fileKey] of pairs) {
       const file = given.get(fileKey)
       if (typeof file !== 'string' || given.has(key)) continue
-      const secret = this.#secretFrom(() => readSecretFile(file, this.cwd), [...path, fileKey])
+      const secret = this.#secretFrom(() => readSecretFile(file, this.cwd), [...path, fileKey], true)
       if (secret !== undefined) given.set(key, secret)
     }
     return Object.fromEntries(given)
@@ -276,7 +276,7 @@ export class ConfigReading {
     if (source === 'file' && !isExpanded && isSecret) this.plainSecrets.push(at)
     if (kind === 'secret')
       return isExpanded
-        ? this.#secretFrom(() => expand(written, this), path)
+        ? this.#secretFrom(() => expand(written, this), path, written.includes('${file:'))
         : new Secret(written, undefined, at)
     let text: string | undefined = written
     if (isExpanded) {
@@ -297,10 +297,10 @@ export class ConfigReading {
   }
 
   /** A secret that can be read again from its source. An empty text is refused, now and at each re-read. */
-  #secretFrom(source: () => string, path: Path): Secret | undefined {
+  #secretFrom(source: () => string, path: Path, isOfFile: boolean): Secret | undefined {
     const read = () => {
       const value = source()
-      if (value === '') throw new ExpandError('is empty', 'set the secret there')
+      if (value === '') throw new ExpandError('is empty', 'set the secret there', isOfFile)
       return value
     }
     return this.#tried(
@@ -322,7 +322,7 @@ export class ConfigReading {
       if (!(error instanceof ExpandError)) throw error
       const value = usesSecretsOf(String(path[0]), this.needs) ? undefined : stand(error)
       if (value !== undefined) this.unresolved.set(pathText(path), error.message)
-      else this.report(path, { problem: error.message, remedy: error.remedy })
+      else this.report(path, { problem: error.message, remedy: error.remedy, isAbsent: error.isAbsent })
       return value
     }
   }

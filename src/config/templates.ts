@@ -1,17 +1,20 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { systemErrorText } from '../domain/text/system-error.ts'
+import { systemCode, systemErrorText } from '../domain/text/system-error.ts'
 import type { Environment } from './environment.ts'
 
 /** A template or a secret file without a usable value. Its message never holds a value. */
 export class ExpandError extends Error {
   readonly remedy: string
+  /** A file is not there yet, or is empty. */
+  readonly isAbsent: boolean
 
-  constructor(problem: string, remedy: string) {
+  constructor(problem: string, remedy: string, isAbsent = false) {
     super(problem)
     this.name = 'ExpandError'
     this.remedy = remedy
+    this.isAbsent = isAbsent
   }
 }
 
@@ -63,7 +66,8 @@ export function readSecretFile(path: string, cwd: string): string {
     if (statSync(file).isFile()) bytes = readFileSync(file)
   } catch (error) {
     const problem = `uses ${file}, which cannot be read: ${systemErrorText(error)}`
-    throw new ExpandError(problem, 'use a file that exists and that this user can read')
+    const isAbsent = systemCode(error) === 'ENOENT'
+    throw new ExpandError(problem, 'use a file that exists and that this user can read', isAbsent)
   }
   if (bytes === undefined)
     throw new ExpandError(`uses ${file}, which is not a regular file`, 'use a regular file')

@@ -4,6 +4,7 @@ import type { Loaded } from '../config/load.ts'
 import { unknownZoneWarnings } from '../config/warnings.ts'
 import type { Config } from '../config/schema.ts'
 import { cancelled, messageOf, type Failure } from '../domain/failure.ts'
+import { tlsIn } from '../domain/tls.ts'
 import { keepSystemdInformed, type SystemdEnvironment } from '../notify/systemd.ts'
 import { healthOf, type HealthState } from '../server/routes.ts'
 import { startServer, type Server } from '../server/server.ts'
@@ -171,6 +172,7 @@ export class Daemon {
   /** An engine of a configuration; it ships nothing before its start. */
   #makeEngine(config: Config): Engine {
     const { runtime, sinkGone } = this.#options
+    for (const tls of tlsIn(config)) tls.tell = (problem) => this.#warn('configuration', problem)
     return createEngine(config, {
       runtime,
       backend: this.#backend!,

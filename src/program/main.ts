@@ -103,7 +103,7 @@ function explain(error: unknown, io: Io, stopped: number): number {
       `to try it without an account: ${programName()} demo`,
     ]
     const lines = [error.message, ...(isKeyMissing ? hints.filter(Boolean) : [])]
-    return tell(lines.join('\n'), exitCodes.configuration)
+    return tell(lines.join('\n'), error.mayPass ? exitCodes.absent : exitCodes.configuration)
   }
   if (error instanceof UsageError) return tell(`error: ${error.message}`, exitCodes.usage)
   if (error instanceof Failure) return tell(printable(messageOf(error)), exitCodes.failed)

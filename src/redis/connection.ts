@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { Cluster, type ClusterOptions, type DNSLookupFunction, Redis, type RedisOptions } from 'ioredis'
 import type { RedisServers } from '../domain/redis-servers.ts'
+import { pemAtConnect } from '../domain/tls.ts'
 
 export type RedisClient = Redis | Cluster
 
@@ -65,7 +66,7 @@ function connectOne(servers: RedisServers, use: ConnectionUse): Redis {
     ...(primary === undefined ? {} : { name: primary }),
     // A sentinel without a password answers with an error that the client ignores.
     ...(servers.password === undefined ? {} : { sentinelPassword: servers.password.reveal() }),
-    ...(tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: pemOf(tls) }),
+    ...(tls === undefined ? {} : { enableTLSForSentinelMode: true, sentinelTLS: pemAtConnect(tls) }),
     sentinelRetryStrategy: retryInMs,
     sentinelCommandTimeout: commandTimeoutMs,
   })
@@ -93,15 +94,12 @@ function commonOptions({ username, password, tls }: RedisServers, { manner, name
     disableClientInfo: true,
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password: password.reveal() }),
-    ...(tls === undefined ? {} : { tls: pemOf(tls) }),
+    ...(tls === undefined ? {} : { tls: pemAtConnect(tls) }),
     ...manners[manner],
     // A primary that became a replica in a failover refuses writes; the next connection finds the new one.
     reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? (1 as const) : false),
   } satisfies RedisOptions
 }
-
-/** Member by member: a spread does not copy the key of a certificate. */
-const pemOf = ({ ca, cert, key }: NonNullable<RedisServers['tls']>) => ({ ca, cert, key })
 
 const dnsLookup: DNSLookupFunction = (host, done) => done(null, host)
 

@@ -130,7 +130,11 @@ async function replyTo(
 
 function accessOf({ headers }: IncomingMessage, token: Secret | undefined): Access {
   if (token === undefined) return isAskedByAddress(headers.host) ? 'free' : 'host name'
-  return hasToken(headers.authorization, token) ? 'token' : 'no token'
+  // Its file may have changed since it was read.
+  const isKnown = () => hasToken(headers.authorization, token)
+  return isKnown() || (headers.authorization !== undefined && token.reread() && isKnown())
+    ? 'token'
+    : 'no token'
 }
 
 /** A page of many zones has 200 kB, and a viewer asks for it every five seconds. */

@@ -11,6 +11,8 @@ export const exitCodes = {
   usage: 2,
   /** `audit` could not compare. */
   blind: 3,
+  /** A file that a setting names is not there yet, or is empty: worth another try. */
+  absent: 75,
   configuration: 78,
 } as const
 

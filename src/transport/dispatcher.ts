@@ -1,5 +1,5 @@
 import { Agent, type buildConnector, Dispatcher, Pool, ProxyAgent } from 'undici'
-import type { Tls } from '../domain/tls.ts'
+import { latestOf, type Pem, type Tls } from '../domain/tls.ts'
 import { proxyOf } from './proxies.ts'
 
 export interface DispatcherOptions {
@@ -29,18 +29,34 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 }
 
 class Connections extends Dispatcher {
-  readonly #direct: Agent
+  readonly #given: DispatcherOptions
+  #pem: Pem
+  #options: ReturnType<typeof poolOptions>
+  #direct: Agent
   /** By the URL of the proxy. */
-  readonly #proxies = new Map<string, ProxyAgent>()
-  readonly #options: ReturnType<typeof poolOptions>
+  #proxies = new Map<string, ProxyAgent>()
 
   constructor(options: DispatcherOptions) {
     super()
-    this.#options = poolOptions(options)
+    this.#given = options
+    this.#pem = latestOf(options.tls ?? {})
+    this.#options = poolOptions(options, this.#pem)
     this.#direct = new Agent(this.#options)
   }
 
+  /** Connections that were made with other certificates end with the requests that they carry. */
+  #renew(): void {
+    const pem = latestOf(this.#given.tls ?? this.#pem)
+    if (pem === this.#pem) return
+    this.close().catch(() => undefined)
+    this.#pem = pem
+    this.#options = poolOptions(this.#given, pem)
+    this.#direct = new Agent(this.#options)
+    this.#proxies = new Map()
+  }
+
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    this.#renew()
     const proxy = proxyOf(new URL(options.origin!))
     return (proxy === undefined ? this.#direct : this.#through(proxy.href)).dispatch(options, handler)
   }
@@ -66,14 +82,14 @@ class Connections extends Dispatcher {
 
 const connectOptions = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: addressTimeoutMs }
 
-function poolOptions({ tls = {}, connections }: DispatcherOptions) {
+function poolOptions({ connections }: DispatcherOptions, { ca, cert, key }: Pem) {
   return {
     connections: connections ?? null,
     allowH2: false,
     keepAliveTimeout: keepAliveTimeoutMs,
     clientTtl: connectionLifeMs,
     maxHeaderSize: maxHeaderBytes,
-    connect: { ...connectOptions, ca: tls.ca, cert: tls.cert, key: tls.key, timeout: connectTimeoutMs },
+    connect: { ...connectOptions, ca, cert, key, timeout: connectTimeoutMs },
   }
 }
 

@@ -2,6 +2,8 @@
 export interface SettingError {
   readonly problem: string
   readonly remedy: string
+  /** It names a file that is not there yet, or is empty: that may pass. */
+  readonly isAbsent?: boolean
 }
 
 /** What is wrong with a server's URL, if anything; `instead` says where a user name and password belong. */

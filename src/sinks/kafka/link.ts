@@ -3,6 +3,7 @@ import type * as Kafka from '@platformatic/kafka'
 import { cancelled, Failure, isFailure } from '../../domain/failure.ts'
 import { orAborted, within } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
+import { pemAtConnect } from '../../domain/tls.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
 import { maxRestMs, maxRetryAfterMs } from '../../transport/retry.ts'
 import type { KafkaSinkConfig } from './config.ts'
@@ -162,7 +163,7 @@ function producerOf(kafka: typeof Kafka, settings: Settings): Kafka.Producer {
     connectTimeout: Math.min(timeout, connectMs),
     autocreateTopics: false,
     ...(settings.sasl && { sasl: saslOf(settings.sasl) }),
-    ...(tls && { tls: { ca: tls.ca, cert: tls.cert, key: tls.key } }),
+    ...(tls && { tls: pemAtConnect(tls) }),
     // Clusters in the cloud find the broker by the name; an address must not be sent as one.
     tlsServerName: brokers.every((broker) => isIP(broker.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')) === 0),
   })

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { Failure, isFailure } from '../../domain/failure.ts'
 import { orAborted, within } from '../../domain/promises.ts'
 import type { Clock } from '../../ports/process.ts'
-import type { Tls } from '../../domain/tls.ts'
+import { latestOf, type Tls } from '../../domain/tls.ts'
 import { networkFailure } from '../../transport/network-failure.ts'
 import type { SyslogSinkConfig } from './config.ts'
 
@@ -101,7 +101,7 @@ export async function connect(receiver: Receiver, what: string, clock: Clock, si
 }
 
 function open({ host, port, protocol, tls = {} }: Receiver): Socket {
-  const { ca, cert, key } = tls
+  const { ca, cert, key } = latestOf(tls)
   const name = isIP(host) === 0 ? { servername: host } : {}
   const socket =
     protocol === 'tcp' ? connectTcp({ host, port }) : connectTls({ host, port, ca, cert, key, ...name })

@@ -5,7 +5,10 @@ import type { Role } from '../../ports/process.ts'
 import { Daemon } from '../../process/daemon.ts'
 import { fleetState } from '../../assemble/state.ts'
 import { printable, counted, firstOf, sumOf } from '../../domain/text/terminal-text.ts'
+import { systemClock } from '../../clock.ts'
+import { ConfigErrors, errorLine } from '../../config/errors.ts'
 import type { Loaded } from '../../config/load.ts'
+import { createLogger } from '../../telemetry/logger.ts'
 import { isFailure, messageOf, type Failure } from '../../domain/failure.ts'
 import { within } from '../../domain/promises.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
@@ -62,7 +65,7 @@ const stopWithinMs = 4_500
 
 /** Runs the daemon until a signal; with `once` until every planned stream was read to its last page. */
 export async function run(load: () => Loaded, options: RunOptions, io: Io): Promise<number> {
-  const loaded = load()
+  const loaded = options.once ? load() : await loadOnceThere(load, io)
   const { role = 'all' } = options
   if (role !== 'all' && (options.once || fleetState(loaded.config) === undefined)) {
     const remedy = 'remove --role, or set state to redis://…'
@@ -119,6 +122,23 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
       io.exit(fatal.signal.aborted ? 1 : 0)
     if (following !== undefined) progress?.end()
     runtime.telemetry.emit({ name: 'Stopped' })
+  }
+}
+
+const askAgainMs = 2_000
+
+/** Waits for the files of secrets and certificates, which may be written after this process starts. */
+async function loadOnceThere(load: () => Loaded, { stderr, signal }: Io): Promise<Loaded> {
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return load()
+    } catch (error) {
+      if (!(error instanceof ConfigErrors) || !error.mayPass) throw error
+      const logger = createLogger({ level: 'info', format: 'auto', stream: stderr })
+      const text = `configuration: waits for files that the configuration names: ${error.errors.map(errorLine).join(' ')}`
+      if (!isTold) logger.line('warn', 'Warned', text)
+    }
+    await systemClock.sleep(askAgainMs, signal)
   }
 }
 

@@ -1,0 +1,71 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { probeOf } from '../e2e/metrics.ts'
+import { waitFor } from '../setup/wait-for.ts'
+import { accessKey, openWorkshop, openWorkshopWithApi } from './workshop.ts'
+
+const file = (name: string) => `./${name}`
+
+test.each([
+  ['a secret that is not there', { api: { accessKeyFile: file('absent') } }, 75],
+  ['an empty secret', { api: { accessKeyFile: file('empty') } }, 75],
+  [
+    'a secret within a header',
+    {
+      sinks: [{ name: 'siem', type: 'http', url: 'http://127.0.0.1:9', headers: { A: 'x ${file:absent}' } }],
+    },
+    75,
+  ],
+  ['a certificate that is not there', { api: { accessKey, tls: { caFile: file('absent') } } }, 75],
+  ['an empty certificate', { api: { accessKey, tls: { caFile: file('empty') } } }, 75],
+  [
+    'a secret that is not there, and a wrong setting',
+    { api: { accessKeyFile: file('absent') }, zones: ['x'] },
+    78,
+  ],
+  ['a folder in the place of a secret', { api: { accessKeyFile: file('folder.d') } }, 78],
+  ['a certificate that is none', { api: { accessKey, tls: { caFile: file('shieldlog.yaml') } } }, 78],
+  ['a variable that is not set', { api: { accessKey: '${SHIELDLOG_TEST_UNSET}' } }, 78],
+])(
+  '%s ends check and run --once with the code of a retry, or of a wrong setting',
+  async (_, settings, code) => {
+    const { folder, run } = openWorkshop(settings)
+    writeFileSync(join(folder, 'empty'), '')
+    mkdirSync(join(folder, 'folder.d'))
+    expect((await run('check', '--offline')).code).toBe(code)
+    expect((await run('run', '--once')).code).toBe(code)
+  },
+)
+
+test('run waits for a secret that is not there yet with one line, then ships; a new token needs no restart', async () => {
+  const { folder, start, simulator } = await openWorkshopWithApi(
+    { days: 5 },
+    { server: { port: 0, tokenFile: './token' }, log: { level: 'info' } },
+  )
+  await using running = start(['run'])
+  await running.waitForLine(/waits for files that the configuration names: server.tokenFile/)
+  expect(simulator.requests).toEqual([])
+  writeFileSync(join(folder, 'token'), 'first\n')
+  const { get } = await probeOf(running)
+  const statusWith = async (token: string) => {
+    const address = /"address":"([^"]+)"/.exec(running.stderr())![1]!
+    const headers = { authorization: `Bearer ${token}` }
+    return (await fetch(`${address}/metrics`, { headers })).status
+  }
+  await waitFor(async () => (await get('/readyz')).status === 200, { what: () => running.stderr() })
+  expect(running.stderr().match(/waits for files/g)).toHaveLength(1)
+  expect([await statusWith('first'), await statusWith('second')]).toEqual([200, 401])
+  writeFileSync(join(folder, 'token'), 'second\n')
+  expect([await statusWith('second'), await statusWith('first')]).toEqual([200, 401])
+  writeFileSync(join(folder, 'token'), '')
+  expect(await statusWith('second')).toBe(200)
+})
+
+test('run that waits for a secret ends with 0 at a signal', async () => {
+  const { start } = openWorkshop({ api: { accessKeyFile: './absent' } })
+  await using running = start(['run'])
+  await running.waitForLine(/waits for files/)
+  await running.kill('SIGTERM')
+  expect((await running.exited).code).toBe(0)
+})
