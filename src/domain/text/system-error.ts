@@ -25,10 +25,9 @@ const remedies: Readonly<Record<string, string>> = {
 
 /** Such as `no such file or directory (ENOENT)`; the message of an error that is not of the system. */
 export function systemErrorText(error: unknown): string {
-  const code = systemCode(error)
-  if (code === undefined) return messageOf(error)
+  const code = systemCode(error) ?? ''
   const meaning = meanings.get(code)
-  return meaning === undefined ? code : `${meaning} (${code})`
+  return meaning === undefined ? messageOf(error) : `${meaning} (${code})`
 }
 
 /** Such as `ENOENT`; undefined for an error that is not of the system. */

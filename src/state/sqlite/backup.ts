@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
@@ -16,17 +17,21 @@ const pagesAtOnce = 2_147_483_647
 export async function backUp(path: string, target: string): Promise<number> {
   const refuse = (why: string, cause?: unknown) =>
     new Failure('refuse', 'rejected', `cannot write a copy of the state to ${target}: ${why}`, { cause })
-  if (existsSync(target)) throw refuse('there is a file with that name: name a new one')
+  const refuseTaken = () => {
+    if (existsSync(target)) throw refuse('there is a file with that name: name a new one')
+  }
+  refuseTaken()
   prepareStateFile(path, false)
   refuseWithoutLog(path)
-  const unfinished = `${target}.unfinished`
+  // A name of its own: another process may write a copy to the same file.
+  const unfinished = `${target}.${randomUUID()}.unfinished`
   try {
-    rmSync(unfinished, { force: true })
     closeSync(openSync(unfinished, 'wx', 0o600))
     using source = new DatabaseSync(path, { readOnly: true })
     await backup(source, unfinished, { rate: pagesAtOnce })
     check(unfinished)
     sync(unfinished)
+    refuseTaken()
     renameSync(unfinished, target)
     sync(dirname(target))
     return statSync(target).size
