@@ -85,6 +85,31 @@ function cefFields(event: Event): JsonObject {
   return { cef: { ...Object.fromEntries(fields), extension: Object.fromEntries(values) } }
 }
 
+interface LogRecord {
+  readonly severityNumber: number
+  readonly severityText?: string
+  readonly body: { readonly stringValue: string }
+  readonly attributes: readonly { readonly key: string; readonly value: JsonObject }[]
+}
+
+/** Attributes and the rest of a record, beside those of resource and scope. */
+function otlpFields(event: Event): JsonObject {
+  const { severityNumber, severityText, body, attributes } = membersOf(event, 'otlp') as unknown as LogRecord
+  const values = attributes.map(({ key, value }) => [key, Object.values(value)[0]!] as const)
+  // The server names a number that has no text.
+  const words: Readonly<Record<number, string>> = { 9: 'Info', 13: 'Warn' }
+  return {
+    ...Object.fromEntries(values),
+    'service.name': 'bunny-shield',
+    'scope.name': 'shieldlog',
+    'scope.version': 'unknown',
+    event_name: 'bunny.shield.event',
+    severity_number: severityNumber,
+    severity_text: severityText ?? words[severityNumber] ?? '',
+    _msg: body.stringValue,
+  }
+}
+
 const longMessages = ['JSON without end in parameters', 'headers without end', 'names without end']
 
 function syslogDecoder(format: 'cef' | 'native', framing: 'octet' | 'newline'): Decoder {
@@ -179,6 +204,10 @@ const decoders: Readonly<Record<string, Decoder>> = {
     },
     isDeadLetter: (event) => withoutTime(event) ?? (isLong(event) ? 'too_large' : undefined),
     isDropped: hasManyFields,
+  },
+  otlp: {
+    sink: (url) => ({ preset: 'otlp', url: `${url}/insert/opentelemetry` }),
+    shown: otlpFields,
   },
   'syslog, cef by octets': syslogDecoder('cef', 'octet'),
   'syslog, cef by lines': syslogDecoder('cef', 'newline'),

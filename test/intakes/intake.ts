@@ -27,8 +27,8 @@ export interface IntakeServer {
   readonly dropsDuplicates: boolean
   /** Changes of the sink's settings with which the server takes nothing from it, by what is wrong. */
   readonly withoutRights: Readonly<Record<string, SinkSettings>>
-  /** The error of the sink then: `network` where the protocol has no answer to say more. */
-  readonly refusesWith?: 'network'
+  /** The error of the sink then: `network` or `tls` where the protocol has no answer to say more. */
+  readonly refusesWith?: 'network' | 'tls'
   /** Starts the server once for a file; each call of the result is a fresh place in it. */
   start(): Promise<() => Intake>
 }

@@ -8,6 +8,7 @@ import { loki } from './servers/loki.ts'
 import { endpointIntake, nginx, startEndpoint } from './servers/nginx.ts'
 import { collector } from './servers/otelcol.ts'
 import { rsyslogTcp, rsyslogTls } from './servers/rsyslog.ts'
+import { syslogNgTcp, syslogNgTls } from './servers/syslog-ng.ts'
 import { victoriaLogs } from './servers/victorialogs.ts'
 
 const servers: readonly IntakeServer[] = [
@@ -19,6 +20,8 @@ const servers: readonly IntakeServer[] = [
   nginx,
   rsyslogTcp,
   rsyslogTls,
+  syslogNgTcp,
+  syslogNgTls,
 ]
 
 describe.each(servers)('$name', ({ start, dropsDuplicates, withoutRights, refusesWith = 'sink_refuses' }) => {

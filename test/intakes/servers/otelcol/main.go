@@ -32,7 +32,9 @@ func factories() (all otelcol.Factories, err error) {
 	if all.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](fileexporter.NewFactory()); err != nil {
 		return
 	}
-	all.Extensions, err = otelcol.MakeFactoryMap[extension.Factory](bearertokenauthextension.NewFactory())
+	all.Extensions, err = otelcol.MakeFactoryMap[extension.Factory](
+		bearertokenauthextension.NewFactory(), filestorage.NewFactory(),
+	)
 	return
 }
 
