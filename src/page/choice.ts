@@ -4,12 +4,10 @@ import type { DayQuery, MapQuery } from '../status/queries.ts'
 export interface Choice extends Omit<MapQuery, 'size'> {
   /** The open day of a route. */
   readonly day?: DayQuery | undefined
-  /** With the events that the sink refused. */
-  readonly letters?: boolean
 }
 
 /** A link to a choice, and to the element of this id. It is relative, so it works below any path. */
-export function linkTo({ filter, sink, state, sort, page, day, letters }: Choice, id = ''): string {
+export function linkTo({ filter, sink, state, sort, page, day }: Choice, id = ''): string {
   const query = new URLSearchParams()
   const parameters = {
     filter,
@@ -20,7 +18,6 @@ export function linkTo({ filter, sink, state, sort, page, day, letters }: Choice
     zone: day?.zone,
     to: day?.sink,
     day: day?.day,
-    letters: day !== undefined && letters === true ? 'shown' : '',
   }
   for (const [name, value = ''] of Object.entries(parameters)) if (value !== '') query.set(name, `${value}`)
   return `?${query.toString()}${id === '' ? '' : `#${encodeURIComponent(id)}`}`

@@ -95,14 +95,12 @@ export function scanTable({ scans, ordering, nextScanAt, at }: DayView): Html {
     ${rows.length === 0 ? quiet('No scan yet.') : table(titles, rows)}`
 }
 
-/** Dead letters by reason; `events`: the events themselves. */
-export function deadLetterCounts({ deadLetters, sink, zone, day }: DayView, events?: Html): Value {
+export function deadLetterCounts({ deadLetters, sink, zone, day }: DayView): Value {
   if (deadLetters.length === 0) return undefined
   const rows = deadLetters.map(({ reason, count, bytes }) => [reason, countText(count), bytesText(bytes)])
-  return html`<h3${events && html` id="letters" tabindex="-1"`}>Dead letters</h3>
+  return html`<h3>Dead letters</h3>
     ${table(['reason', '#events', '#size'], rows)}
-    ${events}
-    <p class="quiet">On the command line: <code>shieldlog dead-letters list --sink ${sink} --zone ${zone} --day ${day}</code></p>`
+    <p class="quiet">The events themselves: <code>shieldlog dead-letters show --sink ${sink} --zone ${zone} --day ${day}</code></p>`
 }
 
 export function partTable({ parts }: DayView): Value {

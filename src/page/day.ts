@@ -1,5 +1,5 @@
 import { countOf, countText } from '../domain/text/terminal-text.ts'
-import type { DayView, DeadLettersView } from '../status/day.ts'
+import type { DayView } from '../status/day.ts'
 import { linkTo, type Choice } from './choice.ts'
 import {
   dayTitle,
@@ -12,17 +12,13 @@ import {
   scanTable,
 } from './day-parts.ts'
 import { html, type Html } from './html.ts'
-import { isolated, quiet, scrolled } from './parts.ts'
+import { scrolled } from './parts.ts'
 import { hourTable, minuteChart } from './minute-chart.ts'
 import { shape } from './states.ts'
 import { instantText, present } from './texts.ts'
 
-/** The open day of a route; `letters`: its refused events, where a person wants to see them. */
-export function daySection(
-  choice: Choice,
-  view: DayView | undefined,
-  letters: DeadLettersView | undefined,
-): Html {
+/** The open day of a route. */
+export function daySection(choice: Choice, view: DayView | undefined): Html {
   if (choice.day === undefined) return html`<section id="day" class="day" hidden></section>`
   const close = html`<a class="button" id="day-close" href="${linkTo({ ...choice, day: undefined }, 'map')}">Close</a>`
   const content =
@@ -37,25 +33,11 @@ export function daySection(
         <details id="hours"><summary>The same as a table by hour</summary>${scrolled(hourTable(view.ledger.minutes))}</details>
         ${gapList(view)}
         ${scanTable(view)}
-        ${deadLetterCounts(view, refusedEvents(choice, letters))}
+        ${deadLetterCounts(view)}
         ${partTable(view)}
         ${lastAudit(view)}
         ${evidence(view)}`
   return html`<section id="day" class="day" aria-labelledby="day-title">${content}</section>`
-}
-
-function refusedEvents(choice: Choice, letters: DeadLettersView | undefined): Html {
-  if (letters === undefined)
-    return html`<p><a class="button" id="show-letters" href="${linkTo({ ...choice, letters: true }, 'letters')}">Show the events</a></p>`
-  const { count, deadLetters } = letters
-  const items = deadLetters.map(({ id, time, reason, answer, event }) => {
-    const title = isolated(`${time ?? 'no time'} · ${id} · ${reason}: ${answer}`)
-    const lines = event.split('\n').map((line) => html`${line}\n`)
-    return html`<details class="refused"><summary>${title}</summary><pre>${lines}</pre></details>`
-  })
-  return html`<div id="refused">${items}${
-    count > deadLetters.length && quiet(`The first ${deadLetters.length} of ${countText(count)}.`)
-  }</div>`
 }
 
 /** What the latest audit of the day found, or how to make one. */

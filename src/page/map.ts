@@ -108,7 +108,7 @@ function cellOf(route: MapRoute, cell: CellView | undefined, choice: Choice): Ht
   const own = { zone, sink, day: cell.day }
   const id = cellId(own)
   const isOpen = choice.day !== undefined && cellId(choice.day) === id
-  const link = linkTo({ ...choice, day: own, letters: false }, 'day-title')
+  const link = linkTo({ ...choice, day: own }, 'day-title')
   const label = `${routeText(route)}, ${cell.day}: ${cellText(cell)}`
   return html`<td><a id="${id}" class="cell state-${cell.state}" href="${link}" aria-label="${label}" title="${label}"${
     isOpen && html` aria-current="true"`

@@ -1,5 +1,5 @@
 import { durationText } from '../domain/text/time.ts'
-import type { DayView, DeadLettersView } from '../status/day.ts'
+import type { DayView } from '../status/day.ts'
 import type { MapView } from '../status/map.ts'
 import { linkTo, type Choice } from './choice.ts'
 import { daySection } from './day.ts'
@@ -17,13 +17,12 @@ export interface Shown {
   readonly map: MapView
   /** Of the chosen day; undefined where nothing is known of it. */
   readonly day?: DayView | undefined
-  readonly letters?: DeadLettersView | undefined
   /** The client sent a token. A browser does not send it with a link. */
   readonly isByToken: boolean
 }
 
 /** The whole page. */
-export function statusPage({ choice: asked, map, day, letters, isByToken }: Shown): string {
+export function statusPage({ choice: asked, map, day, isByToken }: Shown): string {
   // The page that was asked for may be none of the map.
   const choice = { ...asked, page: map.chosen.page }
   const verdict = verdictOf(map)
@@ -39,7 +38,7 @@ export function statusPage({ choice: asked, map, day, letters, isByToken }: Show
       <div class="columns">
         <div class="column">
           ${mapSection(map, choice)}
-          ${daySection(choice, day, letters)}
+          ${daySection(choice, day)}
           ${lagSection(map)}
         </div>
         <div class="column side">${sideSections(map)}</div>

@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises'
-import { deadLetterReader } from '../assemble/dead-letter-events.ts'
 import type { Runtime } from '../assemble/runtime.ts'
 import type { Shipping } from '../assemble/shipping.ts'
 import { workersOn } from '../assemble/state.ts'
@@ -66,14 +65,13 @@ export function createObserving(
   }
 
   const page = keepLatest(readNow, freshMs, clock)
-  const readEvent = deadLetterReader(config)
 
   return {
     observe: () => observe(fleetDeps),
     status: async () => statusOf(await readFleet(fleetDeps)),
     problems: async () => (await readFleet(fleetDeps)).status.problems,
     /** What the status page shows. */
-    views: createStatusViews({ version, history, fleet: page.read, store: backend.store, readEvent }),
+    views: createStatusViews({ version, history, fleet: page.read, store: backend.store }),
     /** Samples the lag until the signal aborts. While the store does not answer, the history has a hole. Never rejects. */
     async start(signal: AbortSignal): Promise<void> {
       async function sample(): Promise<void> {

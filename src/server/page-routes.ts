@@ -73,11 +73,6 @@ export function pageRoute(
 
 async function readShown(views: PageViews, parameters: URLSearchParams, isByToken: boolean): Promise<Shown> {
   const choice = readChoice(parameters)
-  const { day, letters } = choice
-  const [map, dayView, lettersView] = await Promise.all([
-    views.map(choice),
-    day && views.day(day),
-    day && letters === true ? views.deadLetters(day) : undefined,
-  ])
-  return { choice, map, day: dayView, letters: lettersView, isByToken }
+  const [map, day] = await Promise.all([views.map(choice), choice.day && views.day(choice.day)])
+  return { choice, map, day, isByToken }
 }

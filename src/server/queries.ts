@@ -47,6 +47,5 @@ export function readChoice(all: URLSearchParams): Choice & MapQuery {
     page: wholeNumber('page', 1_000_000) ?? 1,
     size: wholeNumber('size', mostSize) ?? usualSize,
     day: day === undefined ? undefined : dayOf(day),
-    letters: given('letters') !== undefined,
   }
 }

@@ -1,4 +1,4 @@
-import type { DayView, DeadLettersView } from '../status/day.ts'
+import type { DayView } from '../status/day.ts'
 import type { MapView } from '../status/map.ts'
 import type { DayQuery, MapQuery } from '../status/queries.ts'
 
@@ -14,7 +14,6 @@ export interface Reply {
 export interface PageViews {
   map(query: MapQuery): Promise<MapView>
   day(query: DayQuery): Promise<DayView | undefined>
-  deadLetters(query: DayQuery): Promise<DeadLettersView | undefined>
 }
 
 export interface Route {

@@ -1,6 +1,5 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { parseDay, unreadableAt } from '../domain/day.ts'
-import type { DeadLetter } from '../domain/event/delivery.ts'
 import { unknownOrdering } from '../domain/scan/ordering.ts'
 import type { Observation } from '../domain/observation.ts'
 import type { DayQuery } from './queries.ts'
@@ -8,7 +7,6 @@ import type { Stream, ZoneAndSink } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
 import type { DayMinutes } from '../domain/event/day-minutes.ts'
 import type { AuditRecord } from '../domain/audit-report.ts'
-import type { DeadLetters } from '../ports/store.ts'
 import { cellOn } from './map.ts'
 import { gapStatus } from './fleet.ts'
 import { countersOf, errorStatus } from './observe.ts'
@@ -94,35 +92,4 @@ function scansOf({ full, incremental, lastFull, lastIncremental }: Checkpoint) {
     const state = endedAt === undefined ? 'under way' : 'complete'
     return { kind, state, beganAt: iso(beganAtMs), endedAt, pages, found, tookSeconds: tookMs / 1000 }
   })
-}
-
-const mostRead = 20
-const longestEvent = 8_000
-
-/** The event of a dead letter in native form, redacted; or why it cannot be read. */
-export type ReadEvent = (deadLetter: DeadLetter) => { readonly event: unknown } | { readonly problem: string }
-
-export type DeadLettersView = NonNullable<Awaited<ReturnType<typeof deadLettersView>>>
-
-/** How many a day of a route has, and the first of them. Undefined where there is no such day. */
-export async function deadLettersView(
-  { zone, sink, day: text }: DayQuery,
-  deadLetters: Pick<DeadLetters, 'keys' | 'read'>,
-  readEvent: ReadEvent,
-) {
-  const day = parseDay(text)
-  if (day === undefined) return undefined
-  const stream = { zone, sink, day }
-  const keys = await deadLetters.keys(stream)
-  const found = await deadLetters.read(stream, keys.slice(0, mostRead))
-  return {
-    count: keys.length,
-    deadLetters: found.map((deadLetter) => {
-      const { id, time, reason, answer, at } = deadLetter
-      const read = readEvent(deadLetter)
-      const event = 'event' in read ? JSON.stringify(read.event, undefined, 2) : read.problem
-      const short = event.length > longestEvent ? `${event.slice(0, longestEvent)}…` : event
-      return { id, time, reason, answer, at: iso(at), event: short }
-    }),
-  }
 }

@@ -1,7 +1,7 @@
 import { mapView, type PageFleet } from './map.ts'
 import type { LagHistory } from './lag-history.ts'
 import type { Store } from '../ports/store.ts'
-import { dayView, deadLettersView, type ReadEvent } from './day.ts'
+import { dayView } from './day.ts'
 import { createInTurn } from '../domain/promises.ts'
 import type { Stream } from '../domain/stream.ts'
 import { dayMinutes } from '../domain/event/day-minutes.ts'
@@ -11,11 +11,10 @@ interface ViewDeps {
   readonly version: string
   readonly fleet: () => Promise<PageFleet>
   readonly history: LagHistory
-  readonly store: Pick<Store, 'ledger' | 'deadLetters'>
-  readonly readEvent: ReadEvent
+  readonly store: Pick<Store, 'ledger'>
 }
 
-export function createStatusViews({ version, fleet, history, store, readEvent }: ViewDeps) {
+export function createStatusViews({ version, fleet, history, store }: ViewDeps) {
   /** Many clients cost the store no more than one. */
   const inTurn = createInTurn()
   const read = (stream: Stream) =>
@@ -26,6 +25,5 @@ export function createStatusViews({ version, fleet, history, store, readEvent }:
   return {
     map: async (query: MapQuery) => mapView(await fleet(), query, { version, history }),
     day: async (query: DayQuery) => dayView((await fleet()).observed, query, version, read),
-    deadLetters: (query: DayQuery) => deadLettersView(query, store.deadLetters, readEvent),
   }
 }

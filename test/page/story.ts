@@ -132,16 +132,6 @@ export function story(): World {
     { ...refusing, reason: 'refused', count: 9, bytes: 11_204 },
     { ...refusing, reason: 'too_large', count: 3, bytes: 3_400_112 },
   )
-  world.refused.push({
-    ...refusing,
-    id: 'e1f0',
-    time: '2026-11-17T09:12:44.010Z',
-    reason: 'refused',
-    answer: '400 "Incorrect data format" (code 5)',
-    at: at(-62),
-    event:
-      '{"v":1,"id":"e1f0","action":"Blocked","request":{"method":"GET","url":"https://api.example.com/<b>"}}',
-  })
   const audited = stream(101, 'archive')
   change(world, audited, {
     committed: [

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { AuditRecord } from '../../src/domain/audit-report.ts'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import type { Day } from '../../src/domain/day.ts'
-import type { DeadLetterCount, DeadLetter } from '../../src/domain/event/delivery.ts'
+import type { DeadLetterCount } from '../../src/domain/event/delivery.ts'
 import type { MinuteCount } from '../../src/domain/event/seen.ts'
 import type { Backfill } from '../../src/domain/plan/backfill.ts'
 import { readPage, type MapView } from '../../src/status/map.ts'
@@ -31,8 +31,6 @@ export function emptyWorld(zones: Zone[] = [], sinks: string[] = [], firstDay: D
     checkpoints: [] as Checkpoint[],
     gaps: [] as Gap[],
     deadLetters: [] as DeadLetterCount[],
-    /** The dead letters themselves. */
-    refused: [] as DeadLetter[],
     backfills: [] as Backfill[],
     workers,
     pauses: [] as MapView['pauses'],
@@ -74,11 +72,6 @@ function storeOf(world: World): Store {
   }
   const deadLetters: Partial<Store['deadLetters']> = {
     counts: read(() => world.deadLetters),
-    keys: ({ zone, sink, day }) =>
-      Promise.resolve(
-        world.refused.filter((each) => each.zone === zone && each.sink === sink && each.day === day),
-      ),
-    read: (_, keys) => Promise.resolve(world.refused.filter((each) => keys.includes(each))),
   }
   const backfills = { list: read(() => world.backfills) }
   return {
@@ -121,7 +114,6 @@ export function viewsOf(world: World, steps?: TurnSteps) {
     fleet: () => readPage(deps),
     history,
     store: deps.store,
-    readEvent: ({ event }) => ({ event: JSON.parse(event) as unknown }),
   })
   return { views, history }
 }

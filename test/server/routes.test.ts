@@ -35,17 +35,17 @@ it.each([
   ])
 })
 
-const choice = { filter: '', sort: 'state', page: 1, size: 25, letters: false }
+const choice = { filter: '', sort: 'state', page: 1, size: 25 }
 const day = { zone: 101, sink: 'siem', day: '2026-11-20' }
 
 it.each([
   ['', choice],
   [
     'filter=sh%20op&sink=siem&state=gap&sort=lag&page=3&size=100',
-    { filter: 'sh op', sink: 'siem', state: 'gap', sort: 'lag', page: 3, size: 100, letters: false },
+    { filter: 'sh op', sink: 'siem', state: 'gap', sort: 'lag', page: 3, size: 100 },
   ],
   [`filter=${'x'.repeat(500)}`, { ...choice, filter: 'x'.repeat(200) }],
-  ['zone=101&to=siem&day=2026-11-20&letters=shown', { ...choice, day, letters: true }],
+  ['zone=101&to=siem&day=2026-11-20', { ...choice, day }],
 ])('the page with %s shows %j', (text, chosen) => {
   expect(readChoice(new URLSearchParams(text))).toEqual(chosen)
 })
