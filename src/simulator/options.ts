@@ -48,8 +48,6 @@ export const defaults = {
   clockOffsetSeconds: 0,
   /** Answers are compressed with gzip. */
   compress: false,
-  /** Of every answer, beside its own. */
-  headers: {} as Readonly<Record<string, string>>,
   /** Approximate size of an entry's JSON: the mean over many entries. */
   entryBytes: 525,
   /** What becomes of each entry of event logs, in this order. */

@@ -157,11 +157,11 @@ export async function startSimulator(options: SimulatorOptions = {}) {
 
 /** With what every answer has. */
 function labelled(answer: Answer, settings: Settings, number: number): Answer {
-  const { clock, clockOffsetSeconds, compress, headers: own } = settings
+  const { clock, clockOffsetSeconds, compress } = settings
   const id = mix(number)
   const requestId = `${hex4(id >>> 16)}${hex4(id)}`.padStart(32, '0')
   const { date = httpDate(clock.now() + clockOffsetSeconds * 1000) } = answer
-  const headers = { ...answer.headers, ...own, 'cdn-requestid': requestId, ...(date !== null && { date }) }
+  const headers = { ...answer.headers, 'cdn-requestid': requestId, ...(date !== null && { date }) }
   if (!compress || answer.body.length === 0) return { ...answer, headers }
   const packed = { ...headers, 'content-encoding': 'gzip', vary: 'accept-encoding' }
   return { ...answer, headers: packed, body: gzipSync(answer.body) }

@@ -24,7 +24,6 @@ const values: readonly SimulatorOptions[] = [
   { requestsPerMinute: 1000 },
   { clockOffsetSeconds: -1e6 },
   { compress: true },
-  { headers: { 'x-own': '1' } },
   { entryBytes: 1 },
   { entryBytes: 5000 },
   { live: { ratePerSecond: 1 } },

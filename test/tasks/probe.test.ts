@@ -108,7 +108,6 @@ test.each<[string, string, Record<string, RegExp>, object?]>([
     '--token-seconds 1',
     {
       'later page, read again': /^after \d+ s the same events in other bytes, .*after \d+ s refused$/,
-      'life of tokens': /^more than 0 s, and less than [12] s$/,
     },
   ],
   [
@@ -134,7 +133,7 @@ test.each<[string, string, Record<string, RegExp>, object?]>([
   ],
   [
     'compression, a clock that is ahead, slow answers and large entries',
-    '--headers x-own=secret --compress --clock-offset-seconds 300 --latency-ms 60 --entry-bytes 3000',
+    '--compress --clock-offset-seconds 300 --latency-ms 60 --entry-bytes 3000',
     {
       latency: /^median (?:[6-9]\d|\d{3,}) ms/,
       'page size': /the largest has (?:2[5-9]|3[0-5])\d{4} bytes$/,

@@ -74,7 +74,6 @@ export function findingsOf(seen: Observations, requestsPerSecond: number): Probe
           .join(', ') || 'there was none',
     })),
     { point: 'token of the last page', assumed: 'any, or none', found: lastTokenOf(all) },
-    { point: 'life of tokens', assumed: 'any; a token may expire', found: lifeOf(seen) },
     readableDays(seen),
     limit(seen, requestsPerSecond),
     {
@@ -175,19 +174,6 @@ function lastTokenOf(walks: readonly Walk[]): string {
     return last === before ? 'repeated' : 'one of its own'
   })
   return [...new Set(found)].join(', ') || 'no last page was reached'
-}
-
-/** As pages that were read again show it. */
-function lifeOf({ rereads, walks }: Observations): string {
-  if (walks.length === 0) return notRead
-  const later = rereads.filter(({ page }) => page === 'later')
-  if (later.length === 0) return 'a day has one page'
-  const { refused = [], accepted = [] } = Object.groupBy(later, ({ answer }) =>
-    answer === 'refused' ? answer : 'accepted',
-  )
-  const least = Math.max(0, ...accepted.map(({ afterSeconds }) => afterSeconds))
-  const most = Math.min(...refused.map(({ afterSeconds }) => afterSeconds))
-  return `more than ${Math.floor(least)} s${refused.length > 0 ? `, and less than ${Math.ceil(most)} s` : ''}`
 }
 
 function readableDays({ days }: Observations): ProbedPoint {

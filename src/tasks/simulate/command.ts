@@ -53,7 +53,6 @@ export function register({ command, io }: Registration): void {
     .option('--requests-per-minute <number>', 'more requests for event logs are answered 429', atLeastOne)
     .option('--clock-offset-seconds <number>', 'the Date of answers is so much ahead', numberArgument, 0)
     .option('--compress', 'compress answers with gzip')
-    .option('--headers <list>', 'further headers of answers: NAME=VALUE, as a comma list', headerList, {})
     .option('--entry-bytes <number>', 'mean size of an entry', atLeastOne, defaults.entryBytes)
     .option('--change-entries <names>', `of ${namesOf(entryChanges)}`, namesIn(entryChanges), [])
     .option('--access-key <key>', 'key that requests must carry', 'simulator')
@@ -106,13 +105,6 @@ function pastTime(text: string): number {
   const atMs = Date.parse(text)
   if (/^\d{4}-\d{2}-\d{2}T.*Z$/.test(text) && atMs <= systemClock.now()) return atMs
   throw new InvalidArgumentError('it takes a past time in UTC such as 2026-11-20T08:00:00Z.')
-}
-
-function headerList(text: string): Record<string, string> {
-  const pairs = text.split(',').map((each) => /^\s*([\w-]+)=([ -~]*)$/.exec(each))
-  if (pairs.every((pair) => pair !== null))
-    return Object.fromEntries(pairs.map(([, name = '', value = '']) => [name.toLowerCase(), value.trim()]))
-  throw new InvalidArgumentError('use a list such as cache-control=no-store,ratelimit-remaining=99.')
 }
 
 function namesOf(named: object): string {
