@@ -1,4 +1,5 @@
-import { existsSync, statfsSync, type StatsFs } from 'node:fs'
+import { constants, existsSync, statfsSync, type StatsFs } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { systemCode, systemErrorText, systemRemedy } from './domain/text/system-error.ts'
 
@@ -27,4 +28,13 @@ function hasNoInodes(path: string): boolean {
 /** The path itself, or the closest folder above it that exists. */
 export function nearest(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearest(dirname(path))
+}
+
+/** Syncs a folder: otherwise a crash of the host may lose a new file name although the file's bytes were synced. */
+export async function syncFolder(path: string): Promise<void> {
+  await using handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY)
+  await handle.sync().catch((error: unknown) => {
+    // Some network file systems sync names by themselves and refuse the call.
+    if (!['EINVAL', 'ENOTSUP'].includes(systemCode(error) ?? '')) throw error
+  })
 }

@@ -2,10 +2,10 @@ import { constants, type Stats } from 'node:fs'
 import { chmod, type FileHandle, lstat, mkdir, open, realpath, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { cancelled, Failure } from '../../domain/failure.ts'
-import { diskError } from '../../disk.ts'
+import { diskError, syncFolder } from '../../disk.ts'
 import { systemCode } from '../../domain/text/system-error.ts'
 
-const { O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY } = constants
+const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY } = constants
 
 /** Folder below the sink's path for the sink's own files. */
 export const ownFolder = '.shieldlog'
@@ -46,15 +46,6 @@ export async function makeFolders(root: string, below: string, dirMode: number):
     if (!(await isFolder(path))) await makeFolder(path, dirMode)
   }
   return path
-}
-
-/** Syncs a folder: otherwise a crash of the host may lose a new file name although the file's bytes were synced. */
-export async function syncFolder(path: string): Promise<void> {
-  await using handle = await open(path, O_RDONLY | O_DIRECTORY)
-  await handle.sync().catch((error: unknown) => {
-    // Some network file systems sync names by themselves and refuse the call.
-    if (!hasCode(error, 'EINVAL', 'ENOTSUP')) throw error
-  })
 }
 
 /** Status of the path itself, without following links; undefined when nothing is there. */

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { chmod, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { syncFolder } from '../../disk.ts'
 import { Failure } from '../../domain/failure.ts'
 import { lockExclusively, resultCodeOf } from '../../sqlite/exclusive-lock.ts'
-import { findFolder, ownFolder, syncFolder } from './files.ts'
+import { findFolder, ownFolder } from './files.ts'
 
 /** A writer with the store and sink that its parts belong to: all three are in the name of its file. */
 export interface Owner {

@@ -1,5 +1,6 @@
 import { rename, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { syncFolder } from '../../disk.ts'
 import type { PartReport } from '../../domain/audit-report.ts'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
 import type { Stream } from '../../domain/stream.ts'
@@ -13,7 +14,6 @@ import {
   guarded,
   lookAt,
   makeFolders,
-  syncFolder,
   throwIfAborted,
 } from './files.ts'
 import { type Owners, ownersBelow } from './identity.ts'

@@ -3,6 +3,7 @@ import { open, readdir, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { constants as zlib, createGzip, createZstdCompress } from 'node:zlib'
+import { syncFolder } from '../../disk.ts'
 import type { CommittedPart } from '../../domain/event/delivery.ts'
 import { isFailure } from '../../domain/failure.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
@@ -17,7 +18,6 @@ import {
   makeFolders,
   makeRoot,
   ownFolder,
-  syncFolder,
   throwIfAborted,
 } from './files.ts'
 import { holdIdentity, type Owners, ownersBelow, takeIdentity } from './identity.ts'

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { Failure } from '../../domain/failure.ts'
+import { syncFolder } from '../../disk.ts'
 import { systemErrorText } from '../../domain/text/system-error.ts'
 import { prepareStateFile } from './state-file.ts'
 import { refuseWithoutLog } from './schedule-lock.ts'
@@ -30,10 +32,10 @@ export async function backUp(path: string, target: string): Promise<number> {
     using source = new DatabaseSync(path, { readOnly: true })
     await backup(source, unfinished, { rate: pagesAtOnce })
     check(unfinished)
-    sync(unfinished)
+    await syncFile(unfinished)
     refuseTaken()
     renameSync(unfinished, target)
-    sync(dirname(target))
+    await syncFolder(dirname(target))
     return statSync(target).size
   } catch (error) {
     throw error instanceof Failure ? error : refuse(systemErrorText(error), error)
@@ -57,11 +59,7 @@ function check(path: string): void {
     )
 }
 
-function sync(path: string): void {
-  const fd = openSync(path, 'r')
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
+async function syncFile(path: string): Promise<void> {
+  await using handle = await open(path, 'r')
+  await handle.sync()
 }
