@@ -10,6 +10,8 @@ export interface AuditRecord {
   readonly extra: number
   readonly notYetDue: number
   readonly isByCounts: boolean
+  /** What is wrong with the files or objects, where they were read and differ. Safe to print. */
+  readonly files?: string | undefined
 }
 
 /**

@@ -57,7 +57,7 @@ function lastAudit({ zone, sink, day, audit, ledger }: DayView): Html {
 }
 
 function found(audit: NonNullable<DayView['audit']>): string {
-  const { isEqual, listed, ledger, missing, extra, notYetDue, isByCounts } = audit
+  const { isEqual, listed, ledger, missing, extra, notYetDue, isByCounts, files } = audit
   const differences = [
     missing > 0 && `${countText(missing)} missing`,
     extra > 0 && `${countText(extra)} extra`,
@@ -67,6 +67,7 @@ function found(audit: NonNullable<DayView['audit']>): string {
     `${isEqual ? 'ok' : present(differences, ', ')}.`,
     `The API listed ${countOf(listed, 'event')}, the ledger had ${countText(ledger)}.`,
     notYetDue > 0 && `${countOf(notYetDue, 'event')} not delivered yet then.`,
+    files !== undefined && `Deep: ${files}`,
     isByCounts && 'Compared partly by counts and hashes of minutes.',
   ]
   return present(sentences, ' ')

@@ -21,6 +21,7 @@ import { shippedText } from '../../pump/end-stream.ts'
 import { auditDay, type AuditTarget } from './audit-day.ts'
 import { auditFiles, type FilesLooked } from './audit-files.ts'
 import { detailsOf, type Audit } from './details.ts'
+import { filesSaid } from './findings.ts'
 import { detailBudget, type Finding } from './result.ts'
 import type { AuditRequest, Auditing } from './request.ts'
 import { type Repaired, repairOne, failureOf, type Looked } from './repair.ts'
@@ -79,10 +80,13 @@ async function auditOver(
 
 /** The status page shows the latest audit of a day. */
 async function noteAudits(findings: readonly Finding[], store: Store, atMs: number): Promise<void> {
-  for (const { stream: found } of findings) {
+  for (const finding of findings) {
+    const { stream: found, file } = finding
     if (found === undefined) continue
-    const { zone, day, sink, isEqual, listed, ledger, missing, extra, notYetDue, isByCounts } = found
-    const record = { isEqual, listed, ledger, missing, extra, notYetDue, isByCounts }
+    const isEqual = found.isEqual && file?.isEqual !== false
+    const files = filesSaid(finding)
+    const { zone, day, sink, listed, ledger, missing, extra, notYetDue, isByCounts } = found
+    const record = { isEqual, listed, ledger, missing, extra, notYetDue, isByCounts, files }
     await store.ledger.noteAudit({ zone, day, sink }, { atMs, version, ...record })
   }
 }

@@ -114,7 +114,7 @@ async function runAudit(
   }
   if (json) output.write(auditJson(audited, code === exitCodes.done))
   else if (isAnyThere) {
-    const told = { zones, sinks: sinks.map(({ name }) => name), again }
+    const told = { zones, sinks, again }
     output.write(auditText(audited, told, paintFor(output)))
   }
   for (const line of failureLines(audited)) io.stderr.write(wrapped(`${line}\n`, io.stderr))

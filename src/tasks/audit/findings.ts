@@ -14,7 +14,9 @@ import { removedText } from '../../domain/retention.ts'
 import { zoneLabel } from '../../status/problems.ts'
 import type { Zone } from '../../domain/stream.ts'
 import type { Report } from '../../page/report.ts'
+import type { SinkConfig } from '../../config/schema.ts'
 import type { Audit } from './details.ts'
+import { foreignBlocks, foreignLinesOf, linesText } from './foreign.ts'
 import type { StreamAudit } from './audit-day.ts'
 import type { FileAudit } from './audit-files.ts'
 
@@ -36,7 +38,6 @@ function undeliveredTexts(audits: readonly Undelivered[]): string[] {
 const streamsOf = (findings: readonly Pick<Finding, 'stream'>[]) =>
   findings.flatMap(({ stream }) => stream ?? [])
 const filesOf = (findings: readonly Finding[]) => findings.flatMap(({ file }) => file ?? [])
-const linesText = (count: number) => `${countText(count)} more ${count === 1 ? 'line' : 'lines'}`
 
 const verdict = (tone: 'good' | 'bad' | 'warn' | 'dim', text: string) => ({ tone, text })
 
@@ -56,7 +57,7 @@ function verdictOf(finding: Finding | undefined) {
   const { missing = 0, extra = 0, notYetDue = 0 } = stream ?? {}
   const counts = someOf([missing, 'missing'], [extra, 'extra'])
   if (counts.length > 0) return verdict('bad', counts.join(', '))
-  const foreign = sumOf(file?.foreign ?? [], 'lines')
+  const foreign = file === undefined ? 0 : foreignLinesOf(file)
   if (foreign > 0 && stream?.isEqual !== false && !isRepairable(file!))
     return verdict('bad', linesText(foreign))
   if (stream?.isEqual === false || file?.isEqual === false) return verdict('bad', 'files differ')
@@ -149,7 +150,9 @@ function paragraphsOf({ stream, file, failure, gap, removed, shipped }: Finding)
     const { isEqual, restored, badLines, parts } = file
     const details = detailsOf(badLines, stream === undefined ? parts : [])
     const repair = isRepairable(file) && restored === undefined && '--deep --repair'
-    paragraphs.push({ text: fileText(file), details, isNews: !isEqual || restored !== undefined, repair })
+    // Foreign parts of all days are one paragraph.
+    const isNews = restored !== undefined || (!isEqual && (isRepairable(file) || foreignLinesOf(file) === 0))
+    paragraphs.push({ text: fileText(file), details, isNews, repair })
   }
   const say = (text: string) => paragraphs.push({ text, details: [], isNews: true })
   const timeOf = (ms: number) => secondText(iso(ms))
@@ -200,7 +203,7 @@ function fileText(file: FileAudit): string {
     missing > 0 && `Events without a line: ${byMinute(file, missing, 'missing')}.`,
     bad.length > 0 && `Bad lines: ${bad.join(', ')}.`,
     more.length > 0 &&
-      `${more.join('; ')}: who reads the folder finds these too, and some events perhaps twice. Move these parts away.`,
+      `${more.join('; ')}: who reads the folder finds these too, and some events perhaps twice.`,
     isByCounts && 'Fingerprints are gone: compared by counts and hashes of minutes.',
   ])
 }
@@ -327,7 +330,7 @@ const mostParagraphs = 50
 
 interface Told {
   readonly zones: readonly Zone[]
-  readonly sinks: readonly string[]
+  readonly sinks: readonly SinkConfig[]
   /** The command that audits one zone, day and sink again. */
   readonly again: (zone: number, day: string, sink: string) => string
 }
@@ -340,6 +343,7 @@ export function auditText(audit: Audit, told: Told, paint: Paint): string {
     mapLines(audit, told, paint),
     ...news.slice(0, mostParagraphs),
     left > 0 ? [`and ${countText(left)} more differences: see --json`] : [],
+    ...foreignBlocks(audit.findings, told.sinks, paint.width),
     sumLines(audit, paint),
   ].filter((lines) => lines.length > 0)
   return blocks.map((lines) => `${lines.join('\n')}\n`).join('\n')
@@ -382,7 +386,7 @@ function mapLines({ days, findings }: Audit, { zones, sinks }: Told, paint: Pain
   const found = new Map(findings.map((each) => [`${each.zone} ${each.day} ${each.sink}`, each]))
   const all = zones.flatMap(({ id: zone, name }) => {
     const title = zoneLabel({ zone, name })
-    const bySink = sinks.map((sink) => ({
+    const bySink = sinks.map(({ name: sink }) => ({
       title: `${title} → ${printable(sink)}`,
       results: days.map((day) => verdictOf(found.get(`${zone} ${day} ${sink}`))),
     }))
@@ -408,4 +412,9 @@ function mapLines({ days, findings }: Audit, { zones, sinks }: Told, paint: Pain
   const left = all.length - rows.length
   const rest = `In ${rows.length === 0 ? 'all' : 'the other'} ${countOf(left, 'row')} nothing differs.`
   return [...lines, ...(left === 0 ? [] : [rest])]
+}
+
+/** What a comparison with the API and the files found, where these differ, as the status page tells it. */
+export function filesSaid({ file }: Pick<Finding, 'file'>): string | undefined {
+  return file === undefined || file.isEqual ? undefined : fileText(file)
 }

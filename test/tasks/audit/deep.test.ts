@@ -1,4 +1,5 @@
-import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, cpSync, globSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
@@ -276,6 +277,30 @@ test('counts lines of parts that another sink or another state wrote, and differ
   expect(stdout).toMatch(new RegExp(`^101  ${2 * events + 3} more lines$`, 'm'))
   expect(stdout).toContain(`${events} more lines in 1 part (written by sink files)`)
   expect(stdout).not.toContain('To repair')
+})
+
+test('names the parts of a lost state with one command that moves all, and the page shows what was found', async () => {
+  const shop = await shipped()
+  const path = join(shop.folder, 'events')
+  const before = globSync('shield_zone=*/day=*/*.ndjson*', { cwd: path })
+  rmSync(join(shop.folder, 'var'), { recursive: true })
+  expect((await shop.execute('run', '--once')).code).toBe(0)
+  const audited = () => shop.execute('audit', '--deep')
+  const { code, stdout } = await audited()
+  expect([code, stdout.match(/has parts that its state does not know/g)]).toEqual([1, [expect.anything()]])
+  for (const part of before) expect(stdout).toContain(`  ${part}\n`)
+  const noted = () => inStore({ database: databaseOf(shop) }, ({ ledger }) => ledger.auditOf(ofYesterday))
+  expect(await noted()).toMatchObject({
+    isEqual: false,
+    files: expect.stringContaining('more lines in 1 part'),
+  })
+  const [, command = ''] = /^To move them: (.*)$/m.exec(stdout)!
+  execFileSync('sh', ['-c', command])
+  expect(globSync('shield_zone=*/day=*/*.ndjson*', { cwd: `${path}-aside` }).toSorted()).toEqual(
+    before.toSorted(),
+  )
+  expect(await audited()).toMatchObject({ code: 0, stdout: expect.not.stringContaining('To move') })
+  expect(await noted()).toMatchObject({ isEqual: true })
 })
 
 test('a minute that the ledger has lost is restored from the lines of the files, and not shipped twice', async () => {
