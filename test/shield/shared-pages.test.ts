@@ -249,6 +249,22 @@ describe('a page that has arrived is kept for the other sinks', () => {
     expect((await ask('c')).requestedAt).toBe((await later).requestedAt)
     expect(asked).toHaveLength(2)
   })
+
+  it('which stays when the earlier one turns out to be no page', async () => {
+    const slow = ask('a')
+    await turn()
+    await clock.advance(10)
+    const later = ask('b', { requestedSince: clock.steady() })
+    await turn()
+    await asked[1]!.answer()
+    await asked[0]!.answer(1, () => {
+      throw new Failure('retry', 'bad_body', 'no page')
+    })
+    const page = await slow
+    expect(() => page.content()).toThrow('no page')
+    expect((await ask('c')).requestedAt).toBe((await later).requestedAt)
+    expect(asked).toHaveLength(2)
+  })
 })
 
 describe('the memory of a shared page', () => {

@@ -72,8 +72,10 @@ async function judge(
   // A day that was only backfilled ends later.
   if (ended === undefined && dates !== 'none' && !isOfNobody) throw new Error(`${name}: never ended`)
   const missing = missingOf(run, stream, shipped).filter((entry) => !isExcused(run, stream, entry))
-  // The API did not list the day any more when it was to be shipped once more.
-  const isResent = run.options.resendShare > 0 && checkpoint.lastRequest?.outcome === 'left_out'
+  // The API did not list the day any more when it was to be shipped once more; what an archive had of it may be there since.
+  const isResent =
+    run.options.resendShare > 0 &&
+    (checkpoint.lastRequest?.outcome === 'left_out' || run.archives.shipped.has(name))
   if (ended?.as === 'complete' && lastFull !== undefined && !isResent && missing.length > 0)
     throw new Error(`${name}: complete, and ${missing.length} events are missing`)
   // What the API has removed for good leaves a gap, whatever is read later.
