@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
+import { dayMs } from '../../src/domain/day.ts'
 import type { Gap } from '../../src/domain/stream.ts'
 import type { Commit } from '../../src/ports/store.ts'
-import { at, buildRecord, buildScan, cursorAt, stream } from '../domain/builders.ts'
-import { createStage, firstEvents, listingOf, type Stage } from './stage.ts'
+import { at, hourMs, buildRecord, buildScan, cursorAt, stream } from '../domain/builders.ts'
+import { createStage, firstEvents, listingOf, type PageAnswer, type Stage } from './stage.ts'
 
 const events = firstEvents(4)
 const gap: Gap = { ...stream, from: at(0), to: at(24), reason: 'not_running', recordedAt: at(30) }
@@ -85,6 +86,21 @@ const cases: readonly Case[] = [
   {
     what: 'is of a day of which the API has removed events for good',
     before: ({ change }) => change((held) => ({ ...held, gone: 1, listed: 1 })),
+  },
+  {
+    what: 'is read while an answer contradicts the time of the others',
+    before: ({ script }) => {
+      const list = listingOf(events, 2)
+      const connection = {}
+      script.answer = (...asked) => {
+        const page = list(...asked) as PageAnswer
+        return { ...page, clockOffsetMs: 10 * dayMs, connection }
+      }
+    },
+  },
+  {
+    what: 'has not ended by the wall clock of this host, which is behind',
+    before: ({ clock }) => clock.jump(-30 * hourMs),
   },
   {
     what: 'a scan meets whose beginning was written by a clock that ran ahead',

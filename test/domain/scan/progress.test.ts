@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { dropScans, type Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { mergeCommitted, type CommittedPart } from '../../../src/domain/event/delivery.ts'
 import type { PageFacts } from '../../../src/domain/scan/page.ts'
-import { afterPage, scanFor } from '../../../src/domain/scan/progress.ts'
+import { afterPage, afterPart, scanFor } from '../../../src/domain/scan/progress.ts'
 import type { Scan } from '../../../src/domain/scan/scan.ts'
 import type { Ordering } from '../../../src/domain/scan/ordering.ts'
 import {
@@ -170,6 +170,13 @@ describe('an unfinished scan', () => {
     expect(commit(read({ trouble }), buildScan(), {}).trouble).toBeUndefined()
     expect(commit(read({ trouble: guarded }), buildScan(), {}).trouble).toEqual(guarded)
     expect(commit(read({ trouble: guarded }), buildScan(), last).trouble).toBeUndefined()
+  })
+
+  it('of an archive is no evidence of the listing, whether a page is shipped whole or in part', () => {
+    const before = read({ newSinceFull: 3, listed: 4 })
+    const scan = buildScan({ kind: 'archive' })
+    expect(commit(before, scan, { unseen: 5, fresh: 5 })).toMatchObject({ newSinceFull: 3, listed: 4 })
+    expect(afterPart(before, scan, [{ timeMs: at(1), fingerprint: 7n }], policy)).toEqual(before)
   })
 
   it('of an archive ends the failure of its request, and none of the polls', () => {
