@@ -56,6 +56,11 @@ test('no text of a client, however long, is refused: what holds all texts is not
       type: 'object',
       enabled: false,
     })
+  // Lucene takes no term of more than 32,766 bytes, three for each unit of UTF-16 at most.
+  for (const [name, field] of fieldsIn(mapping)) {
+    if (field.type !== 'keyword' || field.doc_values === false) continue
+    expect(field.ignore_above, name).toBeLessThan(32_766 / 3)
+  }
 })
 
 interface Rule {

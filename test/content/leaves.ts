@@ -7,6 +7,9 @@ export function leaves(value: unknown, path = ''): [string, unknown][] {
 /** A JSON schema or a mapping of Elasticsearch. */
 export interface Fields {
   readonly type?: unknown
+  /** Of a mapping. */
+  readonly doc_values?: boolean
+  readonly ignore_above?: number
   readonly properties?: Readonly<Record<string, Fields>>
 }
 

@@ -158,10 +158,13 @@ export const answerRows: readonly AnswerRow[] = [
     }),
   },
   {
-    answer: 'an error of the cluster for each event: too many shards, no write index, a write block',
+    answer:
+      'an error of the cluster for each event, after it took others: too many shards, no write index, a write block',
     outcome: 'stops',
     only: ['elasticsearch'],
-    shipment: (dialect) => ({ script: (ids) => ({ reply: dialect.brokenEach!(ids) }) }),
+    shipment: (dialect) => ({
+      script: (ids, index) => (index === 0 ? undefined : { reply: dialect.brokenEach!(ids) }),
+    }),
   },
   {
     answer: '400 because of the age of one event of the body, which `batch.maxAgeHours` allows',

@@ -142,14 +142,42 @@ type Reader = ReturnType<typeof readerOf>
 async function mappingOf(ask: Ask, base: string, index: string): Promise<Reader | undefined> {
   const any = () => delivered
   const at = (path: string) => below(base, `${path}/${encodeURIComponent(index)}`)
-  const indices = jsonOf(await ask({ method: 'GET', url: `${at('')}/_mapping` }, any)).at()
-  // Of a data stream, or an alias with a rollover, the last one is written to.
-  const last = isObject(indices) && readerOf(indices).at(Object.keys(indices).sort().at(-1) ?? '')
-  const mappings = readerOf(last).at('mappings')
+  const existing = await ask({ method: 'GET', url: at('') }, (answer) => readIndices(answer, index))
+  const mappings = writtenTo(existing, index)?.at('mappings')
   if (isObject(mappings)) return readerOf(mappings)
   const simulated = await ask({ method: 'POST', url: at('/_index_template/_simulate_index') }, any)
   if (simulated.status !== 200) return undefined
   return readerOf(jsonOf(simulated).at('template', 'mappings'))
+}
+
+/** What refuses every document, whatever is in it. */
+function readIndices(answer: Answer, index: string): Verdict {
+  const written = writtenTo(answer, index)
+  if (written === undefined)
+    return { kind: 'stop', remedy: noWriteIndex, said: `no write index is defined for alias ${index}` }
+  const blocks = ['write', 'read_only', 'read_only_allow_delete'].filter(
+    (block) => String(written.at('settings', 'index', 'blocks', block)) === 'true',
+  )
+  if (blocks.length === 0) return delivered
+  return {
+    kind: 'stop',
+    remedy: stops['cluster_block_exception']!,
+    said: `index.blocks.${blocks[0]} is true`,
+  }
+}
+
+/** The index behind a name that new documents go to; undefined where an alias has none. */
+function writtenTo(answer: Answer, index: string): Reader | undefined {
+  const told = jsonOf(answer)
+  const names = answer.status === 200 ? Object.keys(told.at() ?? {}).sort() : []
+  const indices = names.map((name) => readerOf(told.at(name)))
+  const marks = indices.map((each) => each.at('aliases', index))
+  // Of a data stream the last one.
+  if (!marks.some(isObject)) return indices.at(-1) ?? readerOf(undefined)
+  const isOnly = indices.length === 1 && readerOf(marks[0]).at('is_write_index') !== false
+  return isOnly
+    ? indices[0]
+    : indices[marks.findIndex((mark) => readerOf(mark).at('is_write_index') === true)]
 }
 
 type Mapped = Pick<HttpSettings, 'format' | 'include'> & { readonly index: string }
@@ -228,9 +256,13 @@ const stops: Readonly<Record<string, string>> = {
   cluster_block_exception: 'remove the write block of the index',
   index_not_found_exception: 'create the index, or allow Elasticsearch to create it with the first document',
   index_closed_exception: 'open the index',
+  index_create_block_exception:
+    'remove the block that keeps the cluster from creating an index (a full disk sets it)',
   invalid_index_name_exception: 'check index',
   routing_missing_exception: 'allow documents without a routing value in the index',
 }
+
+const noWriteIndex = 'set is_write_index for one index of the alias'
 
 const reasonStops: readonly (readonly [RegExp, string])[] = [
   [/^pipeline with id .* does not exist$/, 'check pipeline'],
@@ -238,10 +270,7 @@ const reasonStops: readonly (readonly [RegExp, string])[] = [
     /\bmaximum (?:\w+ )?shards open/,
     'the cluster has as many shards as it may have: delete old indices, or raise cluster.max_shards_per_node',
   ],
-  [
-    /no write index is defined for alias|has more than one index associated with it/i,
-    'set is_write_index for one index of the alias',
-  ],
+  [/no write index is defined for alias|has more than one index associated with it/i, noWriteIndex],
   [/forbids index auto creation/, 'create the index, or set allow_auto_create in its template'],
   // A collection of time series: its own ids would make two documents of an event that arrives twice.
   [
@@ -249,6 +278,9 @@ const reasonStops: readonly (readonly [RegExp, string])[] = [
     'create a collection of the type search: one of time series takes no ids',
   ],
 ]
+
+/** Statuses of an item that say nothing of its document: no rights, no such index. */
+const ofPlace = new Set([401, 403, 404, 405])
 
 function readItem(item: ReturnType<typeof readerOf>): EventOutcome | Stop {
   const status = item.number('create', 'status')
@@ -262,9 +294,15 @@ function readItem(item: ReturnType<typeof readerOf>): EventOutcome | Stop {
   if (status === 409) return 'duplicate'
   const [type, reason] = [item.text('create', 'error', 'type'), item.text('create', 'error', 'reason')]
   const answer = `${type}: ${reason}`
-  const remedy = reasonStops.find(([pattern]) => pattern.test(reason))?.[1] ?? stops[type]
+  const own = reasonStops.find(([pattern]) => pattern.test(reason))?.[1] ?? stops[type]
+  const remedy = own ?? (ofPlace.has(status) ? 'check the index, its blocks and the rights on it' : undefined)
   if (remedy !== undefined && status < 429)
-    return { kind: 'stop', remedy, credentials: type === 'security_exception', said: answer }
+    return {
+      kind: 'stop',
+      remedy,
+      credentials: status === 401 || type === 'security_exception',
+      said: answer,
+    }
   // A pipeline that fails on a document always fails on it.
   if (type === 'fail_processor_exception') return { refused: 'refused', answer }
   if (status === 500) return { retry: answer, refuseAfter: true }

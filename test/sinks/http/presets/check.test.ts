@@ -153,8 +153,8 @@ test.each<[format: object, mappings: object | undefined, note: RegExp | undefine
   }
   const template: Reply = { status: 200, body: { template: { mappings }, overlapping: [] } }
   const answers: Readonly<Record<string, Reply>>[] = [
-    { 'GET /waf/_mapping': existing },
-    { 'GET /waf/_mapping': { status: 404, body: {} }, '/_simulate_index/waf': template },
+    { 'GET /waf': existing },
+    { 'GET /waf': { status: 404, body: {} }, '/_simulate_index/waf': template },
   ]
   for (const given of mappings === undefined ? answers.slice(1) : answers) {
     const { sink } = await sinkWith(
@@ -166,6 +166,38 @@ test.each<[format: object, mappings: object | undefined, note: RegExp | undefine
     expect(checked?.note ?? '').toMatch(note ?? /^$/)
     expect(checked?.untested).toBe('rights on the index not tested')
   }
+})
+
+const blocked = (block: string) => ({ settings: { index: { blocks: { [block]: 'true' } } } })
+const alias = (mark: object) => ({ aliases: { waf: mark } })
+
+test.each<[indices: object, message: RegExp]>([
+  [{ waf: blocked('write') }, /index\.blocks\.write is true\): remove the write block/],
+  [{ waf: blocked('read_only') }, /index\.blocks\.read_only is true/],
+  [{ waf: blocked('read_only_allow_delete') }, /index\.blocks\.read_only_allow_delete is true/],
+  [{ 'waf-1': alias({}), 'waf-2': alias({}) }, /no write index .* waf\): set is_write_index/],
+  [{ 'waf-1': alias({ is_write_index: false }) }, /no write index/],
+  [
+    { 'waf-1': { ...alias({ is_write_index: true }), ...blocked('write') }, 'waf-2': alias({}) },
+    /index\.blocks\.write is true/,
+  ],
+])('a check of Elasticsearch names what would refuse every document: %j', async (indices, message) => {
+  const given = { _bulk: noDocuments, 'GET /waf': { status: 200, body: indices } }
+  const { sink } = await sinkWith('elasticsearch', given, { index: 'waf' })
+  expect((await failureOf(sink.check(never))).message).toMatch(message)
+})
+
+test.each<[indices: Readonly<Record<string, object>>, note: RegExp]>([
+  [{ 'waf-1': alias({ is_write_index: true }), 'waf-2': { ...alias({}), ...blocked('write') } }, /^$/],
+  [{ 'waf-1': alias({}) }, /^$/],
+  [{ '.ds-waf-2026.11.28-000001': blocked('write'), '.ds-waf-2026.11.28-000002': {} }, /^$/],
+  [{ 'waf-1': { ...alias({ is_write_index: true }), mappings: {} }, 'waf-2': alias({}) }, guesses],
+])('a check of Elasticsearch looks at the index that is written to: %j', async (indices, note) => {
+  const mapped = Object.entries(indices).map(([name, about]) => [name, { mappings: ours, ...about }])
+  const existing = { status: 200, body: Object.fromEntries(mapped) as object }
+  const given = { _bulk: noDocuments, 'GET /waf': existing }
+  const { sink } = await sinkWith('elasticsearch', given, { index: 'waf' })
+  expect((await sink.check(never))?.note ?? '').toMatch(note)
 })
 
 test('a check of Elasticsearch says which rights the mapping needs', async () => {

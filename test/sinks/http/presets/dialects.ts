@@ -71,6 +71,13 @@ export const ofCollector = (rejectedLogRecords: number | string): Reply => ({
 export const tooManyShards =
   'Validation Failed: 1: this action would add [2] shards, but this cluster currently has [1000]/[1000] maximum normal shards open;'
 
+const brokenBy: readonly (readonly [status: number, type: string, reason: string])[] = [
+  [400, 'validation_exception', tooManyShards],
+  [400, 'illegal_argument_exception', 'no write index is defined for alias [waf]'],
+  [403, 'cluster_block_exception', 'index [waf] blocked by: [FORBIDDEN/8/index write (api)];'],
+  [403, 'index_create_block_exception', 'blocked by: [FORBIDDEN/10/cluster create-index blocked (api)];'],
+]
+
 /** The `_id` of each event that was sent, by the event's id. */
 const sentAs = new Map<string, string>()
 
@@ -106,7 +113,7 @@ export const dialects: Readonly<Record<PresetName, Dialect>> = {
       stored: ids.filter((id) => !bad.includes(id)),
     }),
     fewer: (ids) => ({ reply: bulk(...ids.slice(0, 4).map(created)), stored: ids.slice(0, 4), lost: 0 }),
-    brokenEach: (ids) => bulk(...ids.map((id) => failed(id, 400, 'validation_exception', tooManyShards))),
+    brokenEach: (ids) => bulk(...ids.map((id, index) => failed(id, ...brokenBy[index % brokenBy.length]!))),
     unauthorisedEach: (ids) => bulk(...ids.map((id) => failed(id, 403, 'security_exception'))),
     unauthorised: { status: 401, body: 'Unauthorized', headers: { 'www-authenticate': 'Basic realm="x"' } },
   }),
