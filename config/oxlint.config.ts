@@ -280,6 +280,8 @@ const readersOfEnvironment = [
   '**/src/transport/proxies.ts',
   '**/src/tasks/init/*.ts',
   '**/src/terminal/{live,program-name}.ts',
+  // Azure tells a process in its environment where its identity is.
+  '**/src/sinks/azure-blob/identities.ts',
   // The variables of a proxy, for requests that the SDK of AWS makes.
   '**/src/sinks/aws/credentials.ts',
 ]

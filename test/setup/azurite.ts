@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { request } from 'undici'
+import { Agent, request } from 'undici'
 import { authorise } from '../../src/sinks/azure-blob/credentials.ts'
 import type { Fault } from './fake-bucket.ts'
 import { freePort } from './free-port.ts'
@@ -18,22 +19,26 @@ export const azuriteKey = {
 const { account, key } = azuriteKey
 const version = '2023-11-03'
 
+const tlsFile = (name: string) => join(projectFolder, 'test/fixtures/tls', name)
+
 export type Azurite = Awaited<ReturnType<typeof startAzurite>>
 
 /**
  * Azure Blob Storage as Microsoft's own emulator has it, in memory, in a process of its own; ended with the test or file
  * that started it.
  */
-export async function startAzurite() {
+export async function startAzurite({ takesTokens = false } = {}) {
   const port = await freePort()
   const main = join(projectFolder, 'node_modules/azurite/dist/src/blob/main.js')
-  const flags = '--blobHost 127.0.0.1 --inMemoryPersistence --silent --disableTelemetry'.split(' ')
-  const child = startNode([main, '--blobPort', String(port), ...flags], {
-    mustEnd: false,
-    cwd: temporaryFolder(),
-  })
+  const flags = '--blobHost 127.0.0.1 --inMemoryPersistence --silent --disableTelemetry'
+  // It takes tokens over HTTPS only.
+  const forTokens = ['--oauth', 'basic', '--cert', tlsFile('server.pem'), '--key', tlsFile('server.key')]
+  const args = [main, '--blobPort', String(port), ...flags.split(' '), ...(takesTokens ? forTokens : [])]
+  const child = startNode(args, { mustEnd: false, cwd: temporaryFolder() })
   await child.waitForLine(/successfully listens/)
-  const endpoint = `http://127.0.0.1:${port}/${account}`
+  const endpoint = `${takesTokens ? 'https' : 'http'}://127.0.0.1:${port}/${account}`
+  const tls = takesTokens ? { caFile: tlsFile('ca.pem') } : {}
+  const dispatcher = new Agent({ connect: { ca: takesTokens ? readFileSync(tls.caFile!) : undefined } })
   let containers = 0
   return {
     endpoint,
@@ -45,9 +50,9 @@ export async function startAzurite() {
       const headers = { 'x-ms-version': version, 'x-ms-date': new Date().toUTCString() }
       const unsigned = { method: 'PUT', url, headers, body: undefined, nowMs: 0 } as const
       const { headers: signed } = authorise(unsigned, account, { key })
-      const { statusCode, body } = await request(url, { method: 'PUT', headers: signed })
+      const { statusCode, body } = await request(url, { method: 'PUT', headers: signed, dispatcher })
       if (statusCode !== 201) throw new Error(`Azurite answered ${statusCode}: ${await body.text()}`)
-      return { type: 'azure-blob', endpoint, account, container, prefix: 'shield/', key }
+      return { type: 'azure-blob', endpoint, account, container, prefix: 'shield/', key, tls }
     },
   }
 }

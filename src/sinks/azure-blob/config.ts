@@ -28,6 +28,8 @@ const Container = patternText(
   'Container that the objects go to; it must exist',
 )
 
+const text = z.string().min(1)
+
 const Settings = z.strictObject({
   type: described(z.literal('azure-blob'), 'Kind of sink'),
   name: name('Name of the sink; a new name begins with new checkpoints').default('azure-blob'),
@@ -44,21 +46,44 @@ const Settings = z.strictObject({
   keyFile: secretFile('the key of the account'),
   sas: secret('Shared access signature of the container, without a URL', sasError).optional(),
   sasFile: secretFile('the shared access signature'),
+  tenantId: described(text.nullable().default(null), 'Directory (tenant) id of an application'),
+  clientId: described(
+    text.nullable().default(null),
+    'Application (client) id; without clientSecret that of a managed or workload identity',
+  ),
+  clientSecret: secret('Secret of the application').optional(),
+  clientSecretFile: secretFile('the secret of the application'),
+  loginUrl: described(
+    httpUrl('', 'set clientSecret').nullable().default(null),
+    'Address that issues tokens; default: AZURE_AUTHORITY_HOST, else https://login.microsoftonline.com',
+    { kind: 'url' },
+  ),
   ...objectFields,
 })
 
 export const AzureBlobSinkConfig = Settings.describe(
   'Objects in a container of Azure Blob Storage, with each event exactly once',
 ).superRefine((settings, context) => {
-  const { endpoint, key, sas } = settings
+  const { endpoint, key, sas, tenantId, clientId, clientSecret } = settings
+  const mistaken = (at: keyof AzureBlobSinkConfig, problem: string, remedy: string) =>
+    addIssue(context, { problem, remedy }, [at])
   if (endpoint !== null && new URL(endpoint).search !== '') {
     const remedy = 'remove "?" and everything after it; a shared access signature belongs into sas'
-    addIssue(context, { problem: 'has a query', remedy }, ['endpoint'])
+    mistaken('endpoint', 'has a query', remedy)
   }
-  if (key !== undefined && sas !== undefined)
-    addIssue(context, { problem: 'cannot be used with key', remedy: 'set one of them' }, ['sas'])
-  if (key === undefined && sas === undefined)
-    addIssue(context, { problem: 'is missing', remedy: 'set key or sas' }, ['key'])
+  const given = { key, sas, clientSecret }
+  const [first, ...others] = (['key', 'sas', 'clientSecret'] as const).filter(
+    (each) => given[each] !== undefined,
+  )
+  for (const other of others) mistaken(other, `cannot be used with ${first}`, 'set one of them')
+  if (clientSecret !== undefined)
+    for (const [each, value] of Object.entries({ tenantId, clientId }) as [
+      'tenantId' | 'clientId',
+      string | null,
+    ][])
+      if (value === null) mistaken(each, 'is missing', 'set tenantId, clientId and clientSecret')
+  if (tenantId !== null && clientSecret === undefined)
+    mistaken('tenantId', 'is set without clientSecret', 'set clientSecret, or remove it')
   checkFile(settings, context)
 })
 export type AzureBlobSinkConfig = Readonly<z.output<typeof Settings>>

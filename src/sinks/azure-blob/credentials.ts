@@ -1,8 +1,10 @@
 import { createHmac } from 'node:crypto'
-import { Failure } from '../../domain/failure.ts'
+import { Failure, isFailure } from '../../domain/failure.ts'
 import type { SettingError } from '../../domain/text/http-rules.ts'
 import type { Secret } from '../../domain/text/secret.ts'
-import type { Unsigned } from '../objects/http-store.ts'
+import { createTokens } from '../http/tokens.ts'
+import type { Protocol, Unsigned } from '../objects/http-store.ts'
+import { type IdentitySettings, tokenSourceOf } from './identities.ts'
 
 /** In plain text: never print them. Every text in it is a secret. */
 export type Credentials =
@@ -13,11 +15,15 @@ export type Credentials =
       readonly written: string
       readonly parameters: readonly (readonly [string, string])[]
     }
+  /** The header of a token. */
+  | { readonly authorization: string }
 
 interface Secrets {
   readonly key?: Secret | undefined
   readonly sas?: Secret | undefined
 }
+
+interface Settings extends Secrets, IdentitySettings {}
 
 type Signed = Pick<Unsigned, 'url' | 'headers'>
 
@@ -37,8 +43,28 @@ function signatureIn(sas: string): string | null {
   return new URLSearchParams(sas).get('sig')
 }
 
-/** The credentials for now. `isRefused`: the service has just refused those of before. Throws Failure (stop). */
-export function credentialsOf({ key, sas }: Secrets, nowMs: () => number) {
+/** The credentials for now: a key, a shared access signature, else tokens of an identity. */
+export function credentialsOf(settings: Settings, nowMs: () => number): Protocol<Credentials>['credentials'] {
+  const { key, sas, clientSecret } = settings
+  if (key !== undefined || sas !== undefined) {
+    const secretsNow = secretsOf({ key, sas }, nowMs)
+    return async (refused) => secretsNow(refused !== undefined)
+  }
+  const tokens = createTokens(tokenSourceOf(settings))
+  return async (used, ask) => {
+    const refused = used !== undefined && 'authorization' in used ? { refused: { ...used } } : {}
+    const asking = () => tokens({ nowMs: nowMs(), ask, ...refused })
+    try {
+      return await asking()
+    } catch (error) {
+      if (!isFailure(error, 'sink_refuses') || clientSecret?.reread() !== true) throw error
+      return await asking()
+    }
+  }
+}
+
+/** `isRefused`: the service has just refused those of before. Throws Failure (stop). */
+function secretsOf({ key, sas }: Secrets, nowMs: () => number) {
   return (isRefused: boolean): Credentials => {
     if (key !== undefined) return { key: readOf('key', key, keyError, isRefused) }
     const text = readOf('sas', sas!, sasError, isRefused)
@@ -72,6 +98,7 @@ function refuseEnded(parameters: readonly (readonly [string, string])[], nowMs: 
 /** Adds what proves that the request is from who has the credentials. */
 export function authorise(request: Unsigned, account: string, credentials: Credentials): Signed {
   const { url, headers } = request
+  if ('authorization' in credentials) return { url, headers: { ...headers, ...credentials } }
   if ('key' in credentials) {
     const signature = createHmac('sha256', Buffer.from(credentials.key, 'base64'))
       .update(textToSign(request, account))

@@ -34,8 +34,8 @@ export function codeOf(answer: Answer): string {
 
 const textOf = ({ body }: Answer) => body.toString('utf8', 0, 65_536)
 
-/** Reads an answer that is neither a success nor one that the caller expects. */
-export function readRefusal(answer: Answer, right: Right): Refusal {
+/** Reads an answer that is neither a success nor one that the caller expects. `isIdentity`: to a request with a token. */
+export function readRefusal(answer: Answer, right: Right, isIdentity: boolean): Refusal {
   const { status } = answer
   const text = textOf(answer)
   const code = codeOf(answer)
@@ -55,12 +55,20 @@ export function readRefusal(answer: Answer, right: Right): Refusal {
   if (remedy !== undefined) return stop(remedy, status === 403 ? { credentials: true } : {})
   if (status === 401 || status === 403) {
     const detail = elementOf(text, 'AuthenticationErrorDetail') ?? ''
-    return stop(credentialsText(code, `${message} ${detail}`, right), { credentials: true })
+    const told = isIdentity ? identityText(code) : credentialsText(code, `${message} ${detail}`, right)
+    return stop(told, { credentials: true })
   }
   if (status >= 300 && status < 400) return stop('check endpoint: redirects are not followed')
   if (status === 404) return stop(withoutContainer)
   if (status === 407) return stop('check the credentials in HTTPS_PROXY or HTTP_PROXY')
   return status >= 500 ? retry('server_error') : stop('check the sink')
+}
+
+function identityText(code: string): string {
+  if (isOverRights(code))
+    return 'assign the role Storage Blob Data Contributor on the container to the identity; a new role takes up to ten minutes'
+  const rules = code === 'AuthorizationFailure' ? ', or a network rule of the account refuses this host' : ''
+  return `check account, and that it is in the directory of the identity${rules}`
 }
 
 function credentialsText(code: string, said: string, right: Right): string {

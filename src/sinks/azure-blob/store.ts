@@ -22,13 +22,13 @@ function addressOf(settings: AzureBlobSinkConfig): string {
 
 function protocolOf(settings: AzureBlobSinkConfig, { clock }: StoreDeps): Protocol<Credentials> {
   const { account } = settings
-  const credentials = credentialsOf(settings, () => clock.now())
+  const isIdentity = settings.key === undefined && settings.sas === undefined
   return {
     address: addressOf(settings),
     base: baseOf(settings),
     metadataPrefix: 'x-ms-meta-',
     creation: { 'if-none-match': '*', 'x-ms-blob-type': 'BlockBlob' },
-    credentials: async (refused) => credentials(refused !== undefined),
+    credentials: credentialsOf(settings, () => clock.now()),
     async sign(request, used) {
       const { headers, body, nowMs } = request
       const url = new URL(request.url)
@@ -44,7 +44,7 @@ function protocolOf(settings: AzureBlobSinkConfig, { clock }: StoreDeps): Protoc
     },
     created,
     isMissing: (answer) => answer.status === 404 && /^(?:Blob|Resource)NotFound$/.test(codeOf(answer)),
-    refusal: readRefusal,
+    refusal: (answer, right) => readRefusal(answer, right, isIdentity),
     listing: (prefix, after) =>
       new URLSearchParams({
         restype: 'container',

@@ -7,7 +7,7 @@ import { type Answer, exchange, headerOf, type Request as AnyRequest } from '../
 import { maxRetryAfterMs, retryAfterMsOf } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
 import { excerptOf } from '../settle.ts'
-import type { Retry, Stop, Verdict } from './protocol/preset.ts'
+import type { AskedElsewhere, Retry, Stop, Verdict } from './protocol/preset.ts'
 
 interface Request extends AnyRequest {
   /** Largest answer that is read; default: 4 MiB. */
@@ -106,7 +106,16 @@ export function createExchanges(
     return new Failure('stop', 'sink_refuses', `${answered}${excerpt}: ${verdict.remedy}`)
   }
 
-  return { answerTo, counted, failureOf, close: () => dispatcher.destroy() }
+  /** Sends a request to another address, such as that of tokens. Throws Failure as a request of the sink does. */
+  function ask({ url, ...request }: AskedElsewhere, signal: AbortSignal): Promise<Answer> {
+    return answerTo({ ...request, ...placeOf(url) }, signal)
+  }
+
+  return { ask, counted, failureOf, close: () => dispatcher.destroy() }
+}
+
+export function placeOf(url: URL) {
+  return { origin: url.origin, path: url.pathname + url.search }
 }
 
 /** `ok` only if the destination accepted every event of the request, whatever the status. */

@@ -7,7 +7,7 @@ import { type Answer, isSuccess } from '../../transport/exchange.ts'
 import { createTries, maxRestMs } from '../../transport/retry.ts'
 import type { SinkDeps } from '../deps.ts'
 import { type Destination, isTaken, type Sent } from '../settle.ts'
-import { createExchanges, notBefore, textOf } from './exchanges.ts'
+import { createExchanges, notBefore, placeOf, textOf } from './exchanges.ts'
 import { type Body, packBody, type Piece } from './bodies.ts'
 import type { HttpSinkConfig } from './config.ts'
 import {
@@ -250,8 +250,7 @@ export class Requests implements Destination<Piece> {
   async #sign(request: Unsigned, signal: AbortSignal, refused?: Headers): Promise<Signed> {
     const { clock, version } = this.#deps
     try {
-      const ask = ({ url, ...elsewhere }: AskedElsewhere) =>
-        this.#exchanges.answerTo({ ...elsewhere, ...placeOf(url) }, signal)
+      const ask = (elsewhere: AskedElsewhere) => this.#exchanges.ask(elsewhere, signal)
       const about = { ...request, nowMs: clock.now(), ask, ...(refused !== undefined && { refused }) }
       const authorising = this.#preset.authorise?.(about)
       const credentials = authorising === undefined ? {} : await orAborted(authorising, signal)
@@ -283,10 +282,6 @@ export class Requests implements Destination<Piece> {
     const request = { method, headers, body, decode, ...placeOf(url) }
     return this.#exchanges.counted(async () => request, readAll, signal)
   }
-}
-
-function placeOf(url: URL) {
-  return { origin: url.origin, path: url.pathname + url.search }
 }
 
 /** Another server is at the address: it answers a request without events as if it had some. */

@@ -6,7 +6,13 @@ import { type Answer, headerOf, isSuccess } from '../../transport/exchange.ts'
 import { isUnsent } from '../../transport/network-failure.ts'
 import { createTries } from '../../transport/retry.ts'
 import { createExchanges } from '../http/exchanges.ts'
-import { delivered, type Retry, type Stop } from '../http/protocol/preset.ts'
+import {
+  type AskedElsewhere,
+  type Authorisation,
+  delivered,
+  type Retry,
+  type Stop,
+} from '../http/protocol/preset.ts'
 import { masked } from '../http/secrets.ts'
 import type { Created, Listed, Metadata, ObjectKind, ObjectStore, Right, StoreDeps } from './store.ts'
 
@@ -35,9 +41,10 @@ export interface Protocol<Credentials extends object> {
   readonly isUnconditional?: boolean
   /**
    * The credentials for now, never expired ones, all of whose values are secrets. `refused` are those that the service
-   * has just refused: others, or the same ones read again, are wanted. Throws Failure (stop) where there are none.
+   * has just refused: others, or the same ones read again, are wanted. `ask` asks another address, such as that of
+   * tokens. Throws Failure: `stop` where there are none.
    */
-  credentials(refused: Credentials | undefined, signal: AbortSignal): Promise<Credentials>
+  credentials(refused: Credentials | undefined, ask: Authorisation['ask']): Promise<Credentials>
   sign(
     request: Unsigned,
     credentials: Credentials,
@@ -210,10 +217,11 @@ export class HttpStore<Credentials extends object> implements ObjectStore {
   }
 
   async #credentials(refused: Credentials | undefined, signal: AbortSignal): Promise<Credentials> {
+    const ask = (elsewhere: AskedElsewhere) => this.#exchanges.ask(elsewhere, signal)
     try {
-      return (this.#used = await orAborted(this.#protocol.credentials(refused, signal), signal))
+      return (this.#used = await orAborted(this.#protocol.credentials(refused, ask), signal))
     } catch (error) {
-      if (!isFailure(error) || error.kind === 'cancelled') throw error
+      if (!isFailure(error) || error.kind === 'cancelled' || error.message.startsWith(this.#what)) throw error
       throw new Failure(error.kind, error.code, `${this.#what}: ${error.message}`, error.details)
     }
   }

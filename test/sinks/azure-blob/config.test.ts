@@ -52,7 +52,13 @@ test.each([
   ],
   [{ key: 'secret' }, 'sinks[0].key is not the key of a storage account; copy one of the two keys'],
   [{ key: `AccountName=wafevents;AccountKey=${key}` }, 'sinks[0].key is not the key of a storage account'],
-  [{ key: undefined }, 'sinks[0].key is missing; set key or sas'],
+  [{ clientSecret: 's', tenantId: 't', clientId: 'c' }, 'sinks[0].clientSecret cannot be used with key'],
+  [
+    { key: undefined, clientSecret: 's', tenantId: 't' },
+    'sinks[0].clientId is missing; set tenantId, clientId and clientSecret',
+  ],
+  [{ key: undefined, clientSecret: 's', clientId: 'c' }, 'sinks[0].tenantId is missing; set tenantId'],
+  [{ tenantId: 't' }, 'sinks[0].tenantId is set without clientSecret; set clientSecret, or remove it'],
   [{ sas }, 'sinks[0].sas cannot be used with key; set one of them'],
   [{ key: undefined, sas: 'sv=1' }, 'sinks[0].sas is not a shared access signature; copy the token alone'],
   [
@@ -68,6 +74,11 @@ test.each([
   expect(errors).toHaveLength(1)
   expect(errors[0]).toContain(expected)
 })
+
+test.each([{}, { clientId: 'c' }, { tenantId: 't', clientId: 'c', clientSecret: 's' }])(
+  '%j in place of a key is enough',
+  (changes) => expect(errorsOf({ ...blob, key: undefined, ...changes })).toEqual([]),
+)
 
 test.each([
   [{}, 300],

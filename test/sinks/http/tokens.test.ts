@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { cancelled } from '../../../../src/domain/failure.ts'
-import { Secret } from '../../../../src/domain/text/secret.ts'
-import { createClientCredentials } from '../../../../src/sinks/http/presets/sentinel.ts'
-import type { AskedElsewhere } from '../../../../src/sinks/http/protocol/preset.ts'
-import { failureOf, type Reply } from '../destination-server.ts'
+import { cancelled } from '../../../src/domain/failure.ts'
+import { Secret } from '../../../src/domain/text/secret.ts'
+import { clientCredentials, createTokens } from '../../../src/sinks/http/tokens.ts'
+import type { AskedElsewhere } from '../../../src/sinks/http/protocol/preset.ts'
+import { failureOf, type Reply } from './destination-server.ts'
 
-const empty = { method: 'POST', url: new URL('https://siem.example'), body: Buffer.alloc(0) }
 describe('an access token', () => {
   const client = {
     tokenUrl: new URL('https://login.example/t-1/oauth2/v2.0/token'),
@@ -13,12 +12,17 @@ describe('an access token', () => {
     clientSecret: new Secret('s3cret'),
     scope: 'x/.default',
   }
+  const tokensOf = (clientSecret: Secret) =>
+    createTokens({
+      secret: () => clientSecret.reveal(),
+      request: (secret) => clientCredentials(client, { client_secret: secret }),
+      remedy: 'check the tenant, the client and its secret',
+    })
   function login(reply: (asked: AskedElsewhere, count: number) => Reply, clientSecret = client.clientSecret) {
     const asked: AskedElsewhere[] = []
-    const authorise = createClientCredentials({ ...client, clientSecret })
+    const authorise = tokensOf(clientSecret)
     const at = (nowMs: number, refused?: Record<string, string>) =>
       authorise({
-        ...empty,
         nowMs,
         ...(refused && { refused }),
         ask: async (request) => {
@@ -45,10 +49,10 @@ describe('an access token', () => {
   })
 
   it('is requested again by the others when the stream that requested it is stopped', async () => {
-    const authorise = createClientCredentials(client)
+    const authorise = tokensOf(client.clientSecret)
     const stop = Promise.withResolvers<never>()
     const body = Buffer.from('{"access_token":"t1"}')
-    const from = (ask: Parameters<typeof authorise>[0]['ask']) => authorise({ ...empty, nowMs: 0, ask })
+    const from = (ask: Parameters<typeof authorise>[0]['ask']) => authorise({ nowMs: 0, ask })
     const stopped = failureOf(from(() => stop.promise))
     const others = [1, 2].map(() => from(async () => ({ status: 200, headers: {}, body })))
     stop.reject(cancelled())
