@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { AwsClient } from 'aws4fetch'
 import { expect } from 'vitest'
+import { tableFor } from '../../../src/formats/registry.ts'
+import { readParquet } from '../../../src/sinks/objects/parquet.ts'
 import type { ObjectStore } from '../../../src/sinks/objects/store.ts'
 import type { TestProcess } from '../../setup/processes.ts'
 import type { SinkSettings } from '../intake.ts'
@@ -85,10 +87,10 @@ export async function eventsIn(client: ObjectStore): Promise<InBucket> {
   let objects = 0
   for await (const { key } of client.list('shield/shield_zone=', never)) {
     objects++
-    const lines = gunzipSync((await client.get(key, never))!)
-      .toString()
-      .trimEnd()
-      .split('\n')
+    const body = (await client.get(key, never))!
+    const lines = key.endsWith('.parquet')
+      ? (await Array.fromAsync(readParquet(body, tableFor))).flat()
+      : gunzipSync(body).toString().trimEnd().split('\n')
     ids.push(...lines.map((line) => (JSON.parse(line) as { id: string }).id))
   }
   return { objects, ids }
