@@ -10,7 +10,7 @@ import { version } from './version.ts'
 
 export type LoggedRuntime = ReturnType<typeof createLoggedRuntime>
 
-export interface LoggedRuntimeOptions {
+interface LoggedRuntimeOptions {
   readonly clock?: Clock
   /** Receives every internal event, for progress on a terminal. */
   readonly watch?: (internalEvent: InternalEvent) => void

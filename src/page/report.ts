@@ -46,7 +46,7 @@ export interface Report {
 }
 
 /** One day of a route. */
-export interface ReportRow {
+interface ReportRow {
   readonly zone: number
   readonly name: string
   readonly sink: string
@@ -71,7 +71,7 @@ interface Comparison {
   }[]
 }
 
-export interface ReportDay extends ReportRow {
+interface ReportDay extends ReportRow {
   readonly view: DayView
   /** What the API lists; absent where it was not read. */
   readonly listed?: (DayView['ledger'] & { readonly at: string }) | undefined

@@ -8,7 +8,7 @@ import { sumOf } from '../domain/text/terminal-text.ts'
 import type { Clock } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
 
-export type StreamProgress = ReturnType<ReturnType<typeof createProgressReading>>[number]
+type StreamProgress = ReturnType<ReturnType<typeof createProgressReading>>[number]
 
 /** Reads the progress of each stream of a backfill from all checkpoints. */
 export function createProgressReading(checkpoints: readonly Checkpoint[]) {

@@ -10,7 +10,7 @@ import { createStreamSchedule, type ScheduleOptions } from './schedule.ts'
 
 export type Engine = ReturnType<typeof createEngine>
 
-export interface EngineOptions extends ScheduleOptions, ObservingOptions, BesideOptions {
+interface EngineOptions extends ScheduleOptions, ObservingOptions, BesideOptions {
   /** Where accounts discover their zones, these change while the engine runs. */
   readonly directory: Pick<ZoneDirectory, 'fill' | 'read'>
 }

@@ -105,7 +105,7 @@ export function notJson({ body = '<!doctype html><title>Sign in</title>' } = {})
 }
 
 /** A page of which one entry has a raw control character and a bad escape in a text of its client. */
-export function badEscapes(): Fault {
+function badEscapes(): Fault {
   return {
     kind: 'badEscapes',
     answer: ({ regular }) => {

@@ -15,7 +15,7 @@ import type { PlannedStream } from '../domain/plan/plan.ts'
 export type RouteStatus = ReturnType<typeof routeStatus>
 
 /** What `status` says of a route. Instants are ISO 8601. */
-export function routeStatus({ planned, time, gaps, summary }: ObservedRoute) {
+function routeStatus({ planned, time, gaps, summary }: ObservedRoute) {
   return {
     ...summary,
     days: planned.live.map((each) => dayStatus(each, time)),

@@ -130,7 +130,6 @@ export function mapView(
   return {
     ...status,
     version,
-    readableDays: observed.settings.policy.readableDays,
     days,
     sinks: [...new Set(routes.map(({ sink }) => sink))].sort(),
     totals: totalsOf(fleet),

@@ -13,7 +13,7 @@ export interface LogStream {
   readonly columns?: number
 }
 
-export interface LoggerOptions {
+interface LoggerOptions {
   readonly level: LogLevel
   /** `auto`: pretty on a terminal, else JSON. */
   readonly format: 'auto' | 'pretty' | 'json'

@@ -11,7 +11,7 @@ import { repeat } from '../domain/promises.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
 import type { Store } from '../ports/store.ts'
 
-export interface NoticeDeps {
+interface NoticeDeps {
   readonly clock: Clock
   readonly telemetry: Telemetry
   readonly store: Store

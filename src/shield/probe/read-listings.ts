@@ -10,7 +10,7 @@ import { entryTimeOf } from '../entries/identities.ts'
 import { unexpectedOf } from '../entries/unexpected.ts'
 import { pagePath } from '../event-logs.ts'
 
-export interface ProbeRequest {
+interface ProbeRequest {
   readonly zone: Zone
   /** How long the listing of today is watched. */
   readonly minutes: number

@@ -2,7 +2,7 @@ import { minuteOf, unpackFingerprints, untimedMinute, type MinuteCount } from '.
 import type { Sighting } from '../../pump/seen-window.ts'
 import type { FoundEvents } from '../../days/found-events.ts'
 
-export interface LedgerSide {
+interface LedgerSide {
   /** The ledger when the reading of the other side began, and when it had ended. */
   readonly before: readonly MinuteCount[]
   readonly after: readonly MinuteCount[]

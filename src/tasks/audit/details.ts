@@ -10,7 +10,7 @@ import type { Finding } from './result.ts'
 /** What a report shows in detail. A day takes about 40 KB of the report. */
 const mostDays = 100
 
-export interface DayDetails {
+interface DayDetails {
   readonly finding: Finding
   readonly view: DayView
 }

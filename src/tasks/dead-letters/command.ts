@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { deadLetterReader } from '../../assemble/dead-letter-events.ts'
+import { deadLetterReader } from './events.ts'
 import { changeDeadLetters, dropDeadLetters, replayDeadLetters, type SinkReplay } from './replay.ts'
 import type { Work } from '../../assemble/work.ts'
 import type { Config } from '../../config/schema.ts'

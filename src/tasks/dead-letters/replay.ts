@@ -1,6 +1,6 @@
 import type { Work } from '../../assemble/work.ts'
 import { heldSinks } from '../../assemble/held-sinks.ts'
-import { zonesById, redoneBy } from '../../assemble/dead-letter-events.ts'
+import { zonesById, redoneBy } from './events.ts'
 import { settleDeadLetters } from '../../domain/checkpoint.ts'
 import type { DeadLetter, RefusalReason } from '../../domain/event/delivery.ts'
 import type { Event, Identity } from '../../domain/event/event.ts'

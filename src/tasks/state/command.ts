@@ -1,6 +1,7 @@
+import { resolve } from 'node:path'
 import { Argument, type Command } from 'commander'
 import { hasPlace, heldSinks, places, rememberSinks, type HeldSinks } from '../../assemble/held-sinks.ts'
-import { createHolder, createLock } from '../../assemble/state.ts'
+import { createHolder, createLock, stateName } from '../../assemble/state.ts'
 import { createLoggedRuntime } from '../../assemble/logged-runtime.ts'
 import { openSink } from '../../assemble/shipping.ts'
 import { openWork } from '../../assemble/work.ts'
@@ -8,7 +9,6 @@ import type { Config, SinkConfig } from '../../config/schema.ts'
 import { Failure } from '../../domain/failure.ts'
 import { counted, printable } from '../../domain/text/terminal-text.ts'
 import { renameSink } from './rename-sink.ts'
-import { backUpState } from './backup.ts'
 import { forget } from './forget.ts'
 import { sinkNameArgument, chooseSinks, unknownName, wholeNumber } from '../options.ts'
 import { exitCodes, type Registration } from '../command.ts'
@@ -120,4 +120,22 @@ async function acceptNew(config: Config, sink: SinkConfig, signal: AbortSignal):
   if (sink.type in places && held.has(sink.name)) return held
   await rememberSinks({ sinks: [sink] }, work.store)
   return await heldSinks({ sinks: [sink] }, work.store)
+}
+
+/** Copies an embedded state to a new file, also while a `run` writes to it. Returns what to print. Throws Failure. */
+async function backUpState(config: Config, file: string): Promise<string> {
+  const { state } = config
+  if (state.kind !== 'sqlite') {
+    const remedy = 'back up Redis itself, by its RDB or append-only file'
+    throw new Failure(
+      'refuse',
+      'rejected',
+      `state backup copies SQLite, and the state is ${stateName(config)}: ${remedy}`,
+    )
+  }
+  const { backUp } = await import('../../state/sqlite/backup.ts')
+  const target = resolve(file)
+  const bytes = await backUp(state.path, target)
+  const size = `${(bytes / 1e6).toFixed(1)} MB`
+  return `copied ${size} from ${printable(stateName(config))} to ${printable(target)}\n`
 }

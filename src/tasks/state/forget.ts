@@ -8,7 +8,7 @@ import { unknownName } from '../options.ts'
 import { storeOf, storedIn, namesOf } from './stored.ts'
 
 /** A sink by its name, or a zone by its id. */
-export type Forgotten = { readonly sink: string } | { readonly zone: number }
+type Forgotten = { readonly sink: string } | { readonly zone: number }
 
 /**
  * Drops all that the store has of a sink or a zone that is not configured any more, once a person confirms it. Returns

@@ -315,7 +315,7 @@ function sums(labelled: readonly string[], counts: readonly Series[]): ReadonlyM
  * Allowed values of a label: a closed set, or names of the configuration. `any` is for names that
  * the configuration or the API gives, which are bounded in length and number where they are read.
  */
-export type LabelSet =
+type LabelSet =
   'zones' | 'sinks' | 'accounts' | 'scannedZones' | 'apps' | 'places' | 'any' | readonly string[]
 
 type MetricLabels = Readonly<Record<string, LabelSet>>
@@ -348,7 +348,7 @@ const app = { app: 'apps' } as const
 const volume = { ...app, volume: 'any', region: 'any' } as const
 
 /** Counted by the internal events of this process. Each series starts at 0. */
-export const countedMetrics = {
+const countedMetrics = {
   notifications_total: [{ name: 'places', outcome: requestOutcomes }, 'Messages to places of `notify`.'],
   events_fetched_total: [zone, 'Events on pages read from the API, re-reads included, once for each sink.'],
   events_delivered_total: [route, 'Events that the sink accepted, counted at the commit.'],
@@ -424,7 +424,7 @@ export const countedMetrics = {
 } as const satisfies Record<string, MetricRow>
 
 /** Set when a value is measured; absent before. */
-export const measuredMetrics = {
+const measuredMetrics = {
   clock_skew_seconds: [account, "The API's clock minus this host's clock at the latest answer."],
   zone_info: [
     { ...zone, name: 'any', ...account },
@@ -510,8 +510,8 @@ export const stateMetrics = {
 } as const satisfies Record<string, MetricRow>
 
 export type CountedMetric = keyof typeof countedMetrics
-export type MeasuredMetric = keyof typeof measuredMetrics
-export type StateMetric = keyof typeof stateMetrics
+type MeasuredMetric = keyof typeof measuredMetrics
+type StateMetric = keyof typeof stateMetrics
 
 export const metricPrefix = 'shieldlog_'
 

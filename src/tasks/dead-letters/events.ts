@@ -1,13 +1,13 @@
-import type { Event } from '../domain/event/event.ts'
-import type { Zone } from '../domain/stream.ts'
-import type { Config } from '../config/schema.ts'
-import type { DeadLetter } from '../domain/event/delivery.ts'
-import { messageOf } from '../domain/failure.ts'
-import { exactJson } from '../domain/text/decode.ts'
-import { isObject, type JsonObject } from '../domain/text/json.ts'
-import { formats } from '../formats/registry.ts'
-import { eventOfLine } from '../shield/entries/to-event.ts'
-import { createRedactor } from '../shield/redaction/redact.ts'
+import type { Event } from '../../domain/event/event.ts'
+import type { Zone } from '../../domain/stream.ts'
+import type { Config } from '../../config/schema.ts'
+import type { DeadLetter } from '../../domain/event/delivery.ts'
+import { messageOf } from '../../domain/failure.ts'
+import { exactJson } from '../../domain/text/decode.ts'
+import { isObject, type JsonObject } from '../../domain/text/json.ts'
+import { formats } from '../../formats/registry.ts'
+import { eventOfLine } from '../../shield/entries/to-event.ts'
+import { createRedactor } from '../../shield/redaction/redact.ts'
 
 /** A zone that left the configuration may still have dead letters. */
 export function zonesById(config: Config): (id: number) => Zone {
