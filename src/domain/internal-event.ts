@@ -131,7 +131,14 @@ export type InternalEvent =
   | { name: 'NoticeFailed'; place: string; failure: Failure }
   | { name: 'HeartbeatFailed'; failure: Failure }
   | { name: 'HeartbeatSent' }
-  | { name: 'Started'; version: string; zones: number; sinks: readonly string[]; state: string }
+  | {
+      name: 'Started'
+      version: string
+      zones: number
+      sinks: readonly string[]
+      state: string
+      newDays?: number
+    }
   | { name: 'Stopping'; signal: string }
   | { name: 'Stopped' }
   | { name: 'ServerListening'; address: string }

@@ -9,6 +9,13 @@ export interface ErrorStatus {
   readonly retryAt: string
 }
 
+/** Files that were written under another state. */
+export interface ForeignParts {
+  readonly sink: string
+  readonly path: string
+  readonly days: readonly string[]
+}
+
 /** One cause, however many routes have it. Texts are safe to print. */
 export interface StatusProblem {
   /**
@@ -19,6 +26,7 @@ export interface StatusProblem {
    * - `failing`: the last try of these routes ended with an error. `behind`: they have a long lag without an error.
    * - `lost`: a destination says that it dropped events which it had accepted.
    * - `dead_letters`: a sink refused events.
+   * - `other_state`: a file sink has files of another state, so events may be there twice.
    * - `unconfigured`: a route left the configuration with unfinished days.
    * - `unexpected`: the API lists entries that are not as shieldlog knows them.
    * - `filtered`: `where` and `sample` of a sink left out every event of today.
@@ -31,6 +39,7 @@ export interface StatusProblem {
     | 'behind'
     | 'lost'
     | 'dead_letters'
+    | 'other_state'
     | 'unconfigured'
     | 'unexpected'
     | 'filtered'

@@ -96,6 +96,7 @@ const shapes: Readonly<Record<StatusProblem['kind'], CellState>> = {
   behind: 'unread',
   lost: 'dead_letters',
   dead_letters: 'dead_letters',
+  other_state: 'dead_letters',
   unconfigured: 'unread',
   unexpected: 'unread',
   filtered: 'unread',
@@ -110,7 +111,7 @@ function problemOf(problem: StatusProblem): Problem {
     text,
     remedy: kind === 'stopped' ? `${remedy} Start shieldlog run.`.trim() : remedy,
     choice:
-      kind === 'stopped' || kind === 'unwritable' || kind === 'unconfigured'
+      kind === 'stopped' || kind === 'unwritable' || kind === 'other_state' || kind === 'unconfigured'
         ? undefined
         : { filter, sink, state: isOfState ? kind : undefined },
   }

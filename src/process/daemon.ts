@@ -8,6 +8,7 @@ import { tlsIn } from '../domain/tls.ts'
 import { keepSystemdInformed, type SystemdEnvironment } from '../notify/systemd.ts'
 import { healthOf, type HealthState } from '../server/routes.ts'
 import { startServer, type Server } from '../server/server.ts'
+import { foreignText } from '../status/problems.ts'
 import { createLagHistory } from '../status/lag-history.ts'
 import { openBackend } from './open-backend.ts'
 import type { Backend } from './backend.ts'
@@ -15,6 +16,7 @@ import type { Role } from '../ports/process.ts'
 import { discoveringIn } from '../discovery/with-zones.ts'
 import { ZoneDirectory, type MissingZones } from '../discovery/zone-directory.ts'
 import { knownOf, type LoggedRuntime } from '../assemble/logged-runtime.ts'
+import { foreignParts } from '../assemble/other-state.ts'
 import { stateName } from '../assemble/state.ts'
 import { version } from '../assemble/version.ts'
 import { createEngine, type Engine } from './engine.ts'
@@ -81,7 +83,14 @@ export class Daemon {
     this.#warnOf(this.#warnings)
     const named = knownOf(this.#zones.fill(this.#config))
     const state = stateName(this.#config)
-    telemetry.emit({ name: 'Started', version, zones: named.zones.length, sinks: named.sinks, state })
+    const started = { version, zones: named.zones.length, sinks: named.sinks, state }
+    const { catalogue, id } = this.#backend.store
+    const isNew = (await catalogue.routes()).length === 0
+    const { firstRunDays } = this.#config.poll
+    telemetry.emit({ name: 'Started', ...started, ...(isNew && { newDays: firstRunDays }) })
+    // Before anything is shipped there once more.
+    for (const each of await foreignParts(this.#config, id, this.#runtime.clock))
+      this.#warn('state', foreignText(each))
   }
 
   /** Starts shipping. */

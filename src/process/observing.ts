@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { foreignParts } from '../assemble/other-state.ts'
 import type { Runtime } from '../assemble/runtime.ts'
 import type { Shipping } from '../assemble/shipping.ts'
 import { workersOn } from '../assemble/state.ts'
@@ -24,6 +25,8 @@ export interface ObservingOptions {
 /** Viewers who ask within this time share one reading of the store. */
 const freshMs = 2_000
 const sampleEveryMs = 30_000
+/** Of a file sink all folders are listed. */
+const foreignFreshMs = 60_000
 
 /** Reads the fleet for metrics, readiness, status and page, and keeps the lag of the last hour. */
 export function createObserving(
@@ -43,6 +46,7 @@ export function createObserving(
     keepDays: config.state.keepDays,
     workers: () => workersOn(config, backend.store, clock),
     isRetired: (zone) => isRetired(config, zone),
+    foreign: keepLatest(() => foreignParts(config, backend.store.id, clock), foreignFreshMs, clock).read,
     turn: setImmediate,
     async pauses() {
       const all = config.accounts.map(async ({ name }) => {

@@ -6,6 +6,7 @@ import { reasonsOf, type Backfill } from '../domain/plan/backfill.ts'
 import { caughtUpOf } from '../domain/plan/lag.ts'
 import { problemsOf, type LeftRoute } from './problems.ts'
 import type { Observation, ObservedRoute } from '../domain/observation.ts'
+import type { ForeignParts } from '../domain/problem.ts'
 import type { WorkerStatus, Store } from '../ports/store.ts'
 import { routeKey, type Gap, type ZoneAndSink } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
@@ -56,6 +57,8 @@ export interface StatusDeps extends ObserveDeps {
   readonly workers: () => Promise<readonly WorkerStatus[]>
   /** True for a zone that is shipped no more because the API does not list it. Called for unconfigured zones. */
   readonly isRetired: (zone: number) => boolean
+  /** Files of another state; none where that is not looked at. */
+  readonly foreign?: () => Promise<readonly ForeignParts[]>
 }
 
 export type Fleet = Awaited<ReturnType<typeof readFleet>>
@@ -65,11 +68,12 @@ export type Choose = (route: ZoneAndSink) => boolean
 /** What the store says of a fleet, or of the chosen part of it: the same from any machine with the same configuration. */
 export async function readFleet(deps: StatusDeps, isChosen: Choose = () => true) {
   const { store, clock } = deps
-  const [whole, stored, workers, backfills] = await Promise.all([
+  const [whole, stored, workers, backfills, foreign] = await Promise.all([
     observe(deps),
     store.catalogue.routes(),
     deps.workers(),
     recentBackfills(store, clock.now()),
+    deps.foreign?.(),
   ])
   const observed: Observation = {
     ...whole,
@@ -84,7 +88,10 @@ export async function readFleet(deps: StatusDeps, isChosen: Choose = () => true)
     workers,
     backfills,
   }
-  return { observed, status: { ...status, problems: problemsOf({ ...observed, ...status }) } }
+  return {
+    observed,
+    status: { ...status, problems: problemsOf({ ...observed, ...status, foreign: foreign ?? [] }) },
+  }
 }
 
 /** Its routes are made while they are read: the days of a large fleet all at once are costly to keep. */

@@ -7,7 +7,7 @@ import { clockText, fromNow, minuteText } from '../domain/text/time.ts'
 import { printable, countOf, countText, sumOf } from '../domain/text/terminal-text.ts'
 import { withoutSink } from '../domain/failure.ts'
 import type { Observation, ObservedRoute, RouteSummary } from '../domain/observation.ts'
-import type { ErrorStatus, StatusProblem } from '../domain/problem.ts'
+import type { ErrorStatus, ForeignParts, StatusProblem } from '../domain/problem.ts'
 import type { WorkerStatus } from '../ports/store.ts'
 
 /** A route that the store knows and the configuration does not name. */
@@ -27,6 +27,7 @@ export interface ProblemFacts extends Pick<Observation, 'at' | 'gaps' | 'unwrita
   readonly deadLetters: readonly SinkDeadLetters[]
   readonly unconfigured: readonly LeftRoute[]
   readonly workers: readonly WorkerStatus[]
+  readonly foreign?: readonly ForeignParts[]
 }
 
 /** All problems of a status; the only place that works them out. */
@@ -48,6 +49,7 @@ export function problemsOf(facts: ProblemFacts): StatusProblem[] {
       .sort(byDeadline),
     ...sinks.flatMap(lostProblem),
     ...byCause(deadLetters, ({ sink }) => sink).map(deadLetterProblem),
+    ...(facts.foreign ?? []).map(foreignProblem),
     // What left is one cause: a sink with all its zones, or a zone with all its sinks.
     ...byCause(left, (each) => (isSinkGone(each) ? `sink ${each.sink}` : `zone ${each.zone}`)).map(
       leftProblem,
@@ -197,6 +199,20 @@ function deadLetterProblem(own: readonly SinkDeadLetters[]): StatusProblem {
     remedy: `shieldlog dead-letters list --sink ${name} shows them; replay ships them again, drop removes them.`,
     command: 'dead-letters list',
     sink,
+  }
+}
+
+/** Also what `check` says. */
+export function foreignText({ sink, path, days }: ForeignParts): string {
+  return `Files of ${printable(sink)} in ${printable(path)} were written under another state, which was lost or replaced: events of ${daysText(days)} may be there twice, and where other sinks ship to.`
+}
+
+function foreignProblem(own: ForeignParts): StatusProblem {
+  return {
+    kind: 'other_state',
+    text: foreignText(own),
+    remedy: 'shieldlog audit --deep names these files, and prints a command that moves them away.',
+    sink: own.sink,
   }
 }
 

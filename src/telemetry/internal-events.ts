@@ -107,8 +107,12 @@ export const internalEvents: {
   Started: {
     level: 'info',
     meaning: 'The process has started.',
-    text: ({ version, zones, sinks, state }) =>
-      `shieldlog ${version} ships ${counted(zones, 'zone')} to ${sinks.join(', ')}; state in ${state}`,
+    text: ({ version, zones, sinks, state, newDays }) => {
+      const to = `${counted(zones, 'zone')} to ${sinks.join(', ')}`
+      const isNew =
+        newDays === undefined ? '' : `; the state is new: ships ${counted(newDays, 'day')} of ${to}`
+      return `shieldlog ${version} ships ${to}; state in ${state}${isNew}`
+    },
   },
   Stopping: {
     level: 'info',

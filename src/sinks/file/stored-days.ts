@@ -1,6 +1,6 @@
 import { readdir, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseDay } from '../../domain/day.ts'
+import { parseDay, type Day } from '../../domain/day.ts'
 import type { StoredDay } from '../../domain/retention.ts'
 import type { PartsOwner } from '../../ports/delivery.ts'
 import { absent, findFolder, guarded, lookAt } from './files.ts'
@@ -15,6 +15,16 @@ export function storedDays(path: string, own: PartsOwner, isSized: boolean): Pro
     for await (const { zone, day, parts } of daysBelow(path, await writersBelow(path, own)))
       found.push({ zone, day, bytes: isSized ? await sizeOf(parts) : 0 })
     return found
+  })
+}
+
+/** The days that have parts of another store below a path; none where there is no such folder. Throws Failure. */
+export function foreignDays(path: string, store: string): Promise<Day[]> {
+  return guarded(path, async () => {
+    const days = new Set<Day>()
+    const others = [...(await ownersBelow(path))].filter(([, owner]) => owner.store !== store)
+    for await (const { day } of daysBelow(path, new Map(others))) days.add(day)
+    return [...days]
   })
 }
 

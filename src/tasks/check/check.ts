@@ -7,6 +7,9 @@ import type { WorkerStatus } from '../../ports/store.ts'
 import { probePort } from '../../server/listen.ts'
 import { heldSinks, type HeldSinks } from '../../assemble/held-sinks.ts'
 import { probeStore, stateName, workersOn } from '../../assemble/state.ts'
+import { foreignParts } from '../../assemble/other-state.ts'
+import type { ForeignParts } from '../../domain/problem.ts'
+import { foreignText } from '../../status/problems.ts'
 import { openWork, type Work } from '../../assemble/work.ts'
 import { type StepResult, fail, isFail, note, ok } from './result.ts'
 import { type Attempt, sinkFindings, sinkStep } from './sinks.ts'
@@ -50,6 +53,7 @@ export async function* check(
   yield* state
   let running: WorkerStatus | undefined
   let held: HeldSinks = new Map()
+  let foreign: readonly ForeignParts[] = []
   // Where what is asked of the state does not answer, the check of a folder names it.
   if (!state.some(isFail))
     await attempt('state', stateMs, async () => {
@@ -57,9 +61,11 @@ export async function* check(
       const workers = await workersOn(config, stored.store, runtime.clock)
       running = workers.find(({ host }) => host === hostname())
       if (stored.hasStore) held = await heldSinks(config, stored.store)
+      foreign = await foreignParts(config, stored.store.id, runtime.clock)
       return []
     })
   if (running !== undefined) yield note(`${running.name} runs on it`)
+  for (const each of foreign) yield { ...note(foreignText(each)), command: 'audit --deep' }
 
   const { host, port } = config.server
   const [listening] = await attempt('port', portMs, async () => {

@@ -6,6 +6,7 @@ import { isRetired } from '../../discovery/with-zones.ts'
 import { heldSinks } from '../../assemble/held-sinks.ts'
 import { policyOf } from '../../config/policy.ts'
 import { stateName, workersOn } from '../../assemble/state.ts'
+import { foreignParts } from '../../assemble/other-state.ts'
 import { openWork } from '../../assemble/work.ts'
 
 /**
@@ -31,6 +32,7 @@ export async function readStatus(
       planner: new Planner(deps),
       workers: () => workersOn(config, store, runtime.clock),
       isRetired: (zone) => isRetired(config, zone),
+      foreign: () => foreignParts(config, store.id, runtime.clock),
     },
     choose(config),
   )
