@@ -22,6 +22,24 @@ it('encodes values that are too deep for JSON.stringify', () => {
   expect(native.identify(line)).toEqual({ id: buildEvent().id, time: buildEvent().time })
 })
 
+it('has who and what before all that a client can make long, where receivers cut lines or stop to extract fields', () => {
+  const long = 'x'.repeat(12_000)
+  const url = `https://shop.example/${long}`
+  const { client, rule, response, pop, action, severity } = buildEvent({ response: { status: 403 } })
+  const event = buildEvent({
+    response: response!,
+    match: { operator: 'PMF', value: long },
+    request: { id: long, method: 'GET', url, userAgent: long },
+    other: { long },
+    labels: { long },
+    log: { Url: url },
+  })
+  const short = { action, severity, rule, client, response, pop }
+  const beginning = createNativeFormat({ raw: true }).encode(event).slice(0, 1_000)
+  expect(beginning).toContain(JSON.stringify(short).slice(1, -1))
+  expect(beginning).toContain('"match":{"operator":"PMF"')
+})
+
 describe('the schema', () => {
   it.each([
     ['an empty string', { action: '' }],

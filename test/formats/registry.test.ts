@@ -32,6 +32,17 @@ test('sinks with different constants do not share lines, except where these are 
   expect(key('a', 'loki')).toBe(key('b', 'loki'))
 })
 
+test('an index gets labels and log in the format native only where they are included, since it gives them types', () => {
+  const odd = buildEvent({ other: { unknown: 1 } })
+  const parts = (form: object) =>
+    Object.keys(JSON.parse(createFormat({ format: 'native', ...form }).encode(odd)) as object).filter((key) =>
+      ['labels', 'log', 'other'].includes(key),
+    )
+  expect(parts({ preset: 'elasticsearch' })).toEqual([])
+  expect(parts({ preset: 'elasticsearch', include: { log: true } })).toEqual(['other', 'log'])
+  expect(parts({ preset: 'ndjson' })).toEqual(['other', 'labels', 'log'])
+})
+
 const url = 'https://siem.example'
 test.each([
   ['loki', '"env":"prod","data_stream_namespace":"edge"'],
