@@ -2,7 +2,7 @@ import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { dayMs, startOf, type Day } from '../../../src/domain/day.ts'
 import { streamKey, type Stream } from '../../../src/domain/stream.ts'
 import type { ArchivedPiece } from '../../../src/days/archived-events.ts'
-import { checkStream, isExact, shippedLines } from './check-stream.ts'
+import { checkStream, isExact, noteKnown, shippedLines } from './check-stream.ts'
 import { archivedEvent, filesName, identityIn, lakeName } from './entry.ts'
 import type { Run } from './run.ts'
 import { createWorker } from './worker.ts'
@@ -26,6 +26,8 @@ export async function shipFromArchive(run: Run): Promise<void> {
   if (sources.length === 0 || startOf(day) > world.now() || faults.isFrozen(key)) return
   const lines = linesOf(run, zone.id, day, random.pick(sources))
   if (lines.length === 0) return
+  const known = new Set((await noteKnown(run, stream)).map(({ line }) => line))
+  for (const line of lines) if (!known.has(line)) archives.lines.add(`${key} ${line}`)
   const [before, gapsBefore] = [await ledger.read(stream), await catalogue.gaps()]
   const request = `archive ${archives.tried++}`
   const worker = createWorker(run, { isCommand: true })
@@ -35,9 +37,9 @@ export async function shipFromArchive(run: Run): Promise<void> {
   if (end !== 'frozen') worker.end()
   const after = await ledger.read(stream)
   await checkStream(run, stream, before)
+  if (after === undefined || end !== 'done' || options.faults.failover > 0) return
   if (JSON.stringify(await catalogue.gaps()) !== JSON.stringify(gapsBefore))
     throw new Error(`${key}: an archive has changed gaps`)
-  if (after === undefined || end !== 'done' || options.faults.failover > 0) return
   if (before !== undefined && liveOf(before) !== liveOf(after))
     throw new Error(`${key}: an archive has changed the live route: ${liveOf(before)} to ${liveOf(after)}`)
   if (archived?.leftOut !== undefined) return

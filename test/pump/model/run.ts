@@ -84,8 +84,8 @@ export async function createRun(options: RunOptions) {
     readRequests: new Map<string, string>(),
     /** The same of old days. */
     backfills: new Map<string, string>(),
-    /** How many times somebody has shipped from an archive, and the streams of which all was shipped. */
-    archives: { tried: 0, shipped: new Set<string>() },
+    /** How many times somebody has shipped from an archive, the streams of which all was shipped, and lines of them. */
+    archives: { tried: 0, shipped: new Set<string>(), lines: new Set<string>() },
     /** What each stream knows of its listing, and entries that it need not have, since none of these was hidden with them. */
     known: new Map<string, readonly Known[]>(),
     excused: new Set<string>(),
