@@ -102,7 +102,7 @@ test.each([
 
 test.each([
   [['--zone', 'shp'], 'did you mean shop?'],
-  [['--watch'], 'stdout is not one'],
+  [['--watch'], 'stdout is none'],
   [['--watch', '--json'], 'does not work with --json'],
 ])('refuses %j as wrong usage', async (args, message) => {
   const { code, stdout, stderr } = await openWorkshop().execute('status', ...args)
