@@ -44,7 +44,7 @@ export interface Parts {
   readonly labels: JsonObject | undefined
   /** The decoded log. */
   readonly log: JsonObject | undefined
-  /** What no field carries; undefined where neither labels nor log are included. */
+  /** What no field carries; without another default it is included with labels or log. */
   readonly other: JsonObject | undefined
   /** The whole entry as received, redacted. */
   readonly raw: JsonObject | undefined
@@ -55,7 +55,7 @@ export interface Parts {
 export type Constants = Readonly<Record<string, string>>
 
 /** What a sink is configured to include; the format decides about the others. */
-export type Wanted = { readonly [Part in 'labels' | 'log' | 'raw']?: boolean | undefined }
+export type Wanted = { readonly [Part in 'labels' | 'log' | 'other' | 'raw']?: boolean | undefined }
 
 interface Lines extends Pick<Format, 'name' | 'identify' | 'readBack'> {
   /** Default: lines of JSON. */
@@ -74,11 +74,13 @@ export function lineFormat({
   table,
   ...rest
 }: Lines): (wanted?: Wanted, set?: Constants) => Format {
-  return ({ labels = defaults.labels, log = defaults.log, raw = defaults.raw } = {}, set) => {
+  return (wanted = {}, set) => {
+    const { labels = defaults.labels, log = defaults.log, raw = defaults.raw } = wanted
+    const { other = defaults.other ?? (labels === true || log === true) } = wanted
     const partsOf = (event: Event): Parts => ({
       labels: labels === true ? event.labels : undefined,
       log: log === true ? event.log : undefined,
-      other: labels === true || log === true ? event.other : undefined,
+      other: other ? event.other : undefined,
       raw: raw === true ? event.raw() : undefined,
       set,
     })

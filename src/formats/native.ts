@@ -11,7 +11,7 @@ import { tableOf } from './table.ts'
  */
 export const createNativeFormat = lineFormat({
   name: 'native',
-  defaults: labelsAndLog,
+  defaults: { ...labelsAndLog, other: true },
   encode: (event, parts) => jsonLine(members(event, parts)),
   table: (partsOf) => tableOf({ layout: 'native/1', columns, constants: { v: '1' } }, members, partsOf),
   identify: identifyBy('id', 'time', { v: 1 }),
@@ -22,7 +22,7 @@ export const createNativeFormat = lineFormat({
  * One object literal and one JSON.stringify: faster than joining strings, and omits undefined values. Nested objects have
  * their keys in the order in which the normaliser writes them.
  */
-function members(event: Event, { labels, log, raw, set }: Parts): object {
+function members(event: Event, { labels, log, other, raw, set }: Parts): object {
   const { zone } = event
   return {
     v: 1,
@@ -37,7 +37,7 @@ function members(event: Event, { labels, log, raw, set }: Parts): object {
     pop: event.pop,
     match: event.match,
     request: event.request,
-    other: event.other,
+    other,
     labels,
     log,
     raw,

@@ -55,7 +55,8 @@ export function keyOfLines(form: LineForm): string {
  */
 function includedIn({ format, include, preset }: LineForm): Wanted | undefined {
   if (preset !== 'elasticsearch' || format !== 'native') return include
-  return { ...include, labels: include?.labels ?? false, log: include?.log ?? false }
+  const { labels = false, log = false } = include ?? {}
+  return { ...include, labels, log, other: labels || log }
 }
 
 /** These presets have a place for constants beside the line: labels, tags, attributes of the resource. */
