@@ -286,7 +286,10 @@ export class ConfigReading {
       text = this.#tried(path, read, () => (isAddress ? `${scheme}${unresolvedHost}` : undefined))
       this.templates.set(at, written)
       if (isUrl && text !== undefined && written.includes('${file:'))
-        this.secretUrls.set(at, new Secret(text, () => webAddress(read()), at))
+        this.secretUrls.set(
+          at,
+          new Secret(text, () => (path[0] === 'state' ? read() : webAddress(read())), at),
+        )
     }
     if (text === undefined) return undefined
     if (kind === 'path' && text !== '') return resolve(this.cwd, text)

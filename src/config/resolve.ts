@@ -14,6 +14,8 @@ const keepDaysDefault = 14
 
 /** Checks the dependencies between sections, each of which is valid, and reports what is wrong. */
 export function resolveConfig(settings: ConfigFile, reading: ConfigReading): Config {
+  const places = ['state', 'state.url', 'state.redis.url'].map((at) => reading.secretUrls.get(at))
+  const stateUrl = places.find((found) => found !== undefined)
   const { accessKey: _key, accessKeyFile: _keyFile, ...api } = settings.api
   const { tokenFile: _tokenFile, ...server } = settings.server
   const { report, written, cwd } = reading
@@ -42,7 +44,7 @@ export function resolveConfig(settings: ConfigFile, reading: ConfigReading): Con
       return secretUrl === undefined ? sink : { ...sink, secretUrl }
     }),
     api,
-    state: storeOf(settings.state, keepDays, cwd),
+    state: storeOf(settings.state, keepDays, cwd, stateUrl),
     server: { ...server, configured: isPlainObject(given) && Object.keys(given).length > 0 },
     metrics: resolveMetrics(settings, report),
   }

@@ -122,18 +122,23 @@ export const StateSetting = z
   .register(marks, { short: 'url' })
   .transform((given) => (typeof given === 'string' ? { url: given } : given))
 
-/** The store of a setting; paths start at `cwd`. */
+/** The store of a setting; paths start at `cwd`. `secretUrl`: its URL, where a file is inserted. */
 export function storeOf(
   { url = defaultStateUrl, redis }: z.output<typeof StateSetting>,
   keepDays: number,
   cwd: string,
+  secretUrl?: Secret,
 ): StateConfig {
-  if (redis !== undefined) return redisStore(redis, keepDays)
-  if (!url.startsWith(sqlite)) return redisStore({ url, keyPrefix: 'shieldlog' }, keepDays)
+  if (redis !== undefined) return redisStore(redis, keepDays, secretUrl)
+  if (!url.startsWith(sqlite)) return redisStore({ url, keyPrefix: 'shieldlog' }, keepDays, secretUrl)
   return { kind: 'sqlite', path: resolve(cwd, sqlitePath(url)), keepDays }
 }
 
-function redisStore(redis: Partial<RedisSetting>, keepDays: number): RedisStateConfig {
+function redisStore(
+  redis: Partial<RedisSetting>,
+  keepDays: number,
+  secretUrl: Secret | undefined,
+): RedisStateConfig {
   const { url, sentinels, cluster, name: primary, passwordFile: _, ...given } = redis
   // The schema leaves out what is not given.
   const own = given as Pick<RedisStateConfig, 'username' | 'password' | 'tls' | 'keyPrefix'>
@@ -144,14 +149,20 @@ function redisStore(redis: Partial<RedisSetting>, keepDays: number): RedisStateC
   const server = new URL(url!)
   // An invalid "%" sequence stays as it is.
   const decoded = (text: string) => percentDecoded(text) ?? text
-  const [username, password] = [decoded(server.username), decoded(server.password)]
+  const username = decoded(server.username)
+  const passwordIn = (text: string) => decoded(new URL(text).password)
+  const password = passwordIn(url!)
+  const read = (from: Secret) => () => {
+    from.reread()
+    return passwordIn(from.reveal())
+  }
   return {
     ...common,
     topology: 'single',
     nodes: [{ host: withoutBrackets(server.hostname), port: Number(server.port || 6379) }],
     db: Number(server.pathname.slice(1)),
     ...(username !== '' && { username }),
-    ...(password !== '' && { password: new Secret(password) }),
+    ...(password !== '' && { password: new Secret(password, secretUrl && read(secretUrl)) }),
     ...(server.protocol === 'rediss:' && { tls: {} }),
     ...own,
   }

@@ -52,6 +52,20 @@ test('no secret appears in any representation of the loaded configuration', () =
   expect(printed(loaded)).toContain('url: https://siem.example/***')
 })
 
+test.each([
+  '"redis://:${file:./pw}@h"',
+  '{ url: "redis://:${file:./pw}@h" }',
+  '{ redis: { url: "redis://u:${file:./pw}@h" } }',
+])('a password that a file inserts into the URL of the store is read again: %s', (state) => {
+  const cwd = temporaryFolder()
+  writeFileSync(join(cwd, 'pw'), 'old\n')
+  const { config } = load({ yaml: `${basics}\nstate: ${state}`, cwd })
+  const password = config.state.kind === 'redis' ? config.state.password : undefined
+  expect(password?.reveal()).toBe('old')
+  writeFileSync(join(cwd, 'pw'), 'n%65w\n')
+  expect([password?.reread(), password?.reveal()]).toEqual([true, 'new'])
+})
+
 const bad: readonly string[] = [
   `api: { accessKey: [${canary}] }`,
   `api: { accessKey: { key: ${canary} } }`,
