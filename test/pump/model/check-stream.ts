@@ -188,7 +188,7 @@ function checkLag(
   // Where they are hidden a poll notices it: those on the page that has the newest, which is the last one or a whole one.
   const noticed = world.order.includes('newest') ? world.pageSize : 1
   const newest = known.filter(({ sinceMs }) => sinceMs < caughtUpMs).slice(-noticed)
-  const isNoticed = isHidden(run, checkpoint, newest, caughtUpMs)
+  const isNoticed = isHidden(run, checkpoint, newest, caughtUpMs - ignoredOffsetMs)
   const unexcused = unread.filter(
     (entry) =>
       !isExcused(run, stream, entry) && (isNoticed || !excuse(run, stream, entry, entry.arrivesAtMs)),
