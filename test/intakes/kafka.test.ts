@@ -96,7 +96,7 @@ function scram(): SinkSettings {
 }
 
 test('a message that is too large becomes a dead letter, and all others are delivered', async () => {
-  const topic = await broker.freshTopic({ 'max.message.bytes': '1300' })
+  const topic = await broker.freshTopic({ 'max.message.bytes': '1800' })
   const place = await placeFor(sinkTo(topic, { compression: 'none', include: { raw: true } }), { days: 20 })
   await place.once()
   const dead = await deadLettersOf(place)
