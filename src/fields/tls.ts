@@ -66,9 +66,14 @@ function pemFiles(files: Files, first: Pem, before: string): Tls {
 /** Changes when a file does; a link of a mounted secret is followed. */
 function stampOf(files: Files): string {
   const stamps = names.map((at) => {
-    const found =
-      files[at] === null ? undefined : statSync(files[at], { bigint: true, throwIfNoEntry: false })
-    return found && `${found.dev}/${found.ino}/${found.size}/${found.mtimeNs}`
+    if (files[at] === null) return ''
+    try {
+      const { dev, ino, size, mtimeNs } = statSync(files[at], { bigint: true })
+      return `${dev}/${ino}/${size}/${mtimeNs}`
+    } catch (error) {
+      // Gone, or in a folder that this user may not search any more.
+      return systemCode(error)
+    }
   })
   return stamps.join(' ')
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs'
+import { copyFileSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { Redis } from 'ioredis'
@@ -152,4 +152,19 @@ test.skipIf(!redisServerAvailable())('Redis reconnects with certificates that ha
   await waitFor(() => errors.length > 0, { what: 'a handshake that fails' })
   for (const name of ['ca.pem', 'client.pem', 'client.key']) put(name)
   expect(await client.ping()).toBe('PONG')
+})
+
+test('a file that cannot be looked at any more leaves the one from before in use, and is told', () => {
+  const files = strangeFiles()
+  const tls = TlsConfig.parse(files.settings)
+  const before = tls.latest!()
+  const told: string[] = []
+  tls.tell = (problem) => void told.push(problem)
+  rmSync(files.at('ca.pem'))
+  symlinkSync(files.at('ca.pem'), files.at('ca.pem'))
+  expect(tls.latest!()).toBe(before)
+  expect(tls.latest!()).toBe(before)
+  expect(told).toEqual([
+    expect.stringMatching(/^caFile .*ca\.pem cannot be read: .*\(ELOOP\); the ones from before/),
+  ])
 })
