@@ -57,9 +57,9 @@ export function byUrgency(left: PlannedStream, right: PlannedStream): number {
 
 /**
  * Days of a route that became unreadable without a checkpoint, from the oldest day that was readable when the route was
- * planned last. A day that was read meanwhile does not hide the missed days before it. Nor does one that was shipped from
- * an archive: what that lacks nobody has read. Nor the one that had begun then, of which the
- * state has dropped since what was shipped.
+ * planned last. A day that was read meanwhile does not hide the missed days before it. A day that was shipped from an
+ * archive is missed all the same, since nobody has read what that lacks; so is the day that had begun then, once the state
+ * has dropped what was shipped of it.
  */
 export function missedDays(
   route: Route,
