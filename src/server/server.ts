@@ -2,8 +2,6 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import { messageOf } from '../domain/failure.ts'
 import { isLoopback } from '../domain/text/http-rules.ts'
 import { systemCode } from '../domain/text/system-error.ts'
@@ -137,29 +135,18 @@ function accessOf({ headers }: IncomingMessage, token: Secret | undefined): Acce
     : 'no token'
 }
 
-/** A page of many zones has 200 kB, and a viewer asks for it every five seconds. */
-const mostPlain = 8_192
-const packed = promisify<string, Buffer>(gzip)
-const acceptsGzip = ({ headers }: IncomingMessage): boolean =>
-  /\bgzip\b(?!\s*;\s*q=0(?:\.0+)?\s*(?:,|$))/i.test(headers['accept-encoding'] ?? '')
-
 /** Sends the reply; Node omits the body for HEAD. Rejects when a part cannot be made: the client gets no end. */
-async function send(response: ServerResponse, { status, type, body: made, headers }: Reply): Promise<void> {
-  const isPage = typeof made === 'string' && type.startsWith('text/html')
-  const isPacked = isPage && made.length > mostPlain && acceptsGzip(response.req)
-  const body = isPacked ? await packed(made) : made
+async function send(response: ServerResponse, { status, type, body, headers }: Reply): Promise<void> {
   if (response.headersSent || response.destroyed) return
-  const length =
-    typeof body === 'object' && !Buffer.isBuffer(body) ? {} : { 'content-length': Buffer.byteLength(body) }
+  const length = typeof body === 'string' ? { 'content-length': Buffer.byteLength(body) } : {}
   response.writeHead(status, {
     'content-type': type,
     ...length,
-    ...(isPacked && { 'content-encoding': 'gzip' }),
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
     ...headers,
   })
-  if (typeof body === 'string' || Buffer.isBuffer(body)) response.end(body)
+  if (typeof body === 'string') response.end(body)
   else if (response.req.method === 'HEAD') response.end()
   else
     await pipeline(body, response).catch((error: unknown) => {

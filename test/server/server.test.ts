@@ -1,5 +1,3 @@
-import { gunzipSync } from 'node:zlib'
-import { request } from 'undici'
 import { describe, expect, it } from 'vitest'
 import { createFakeClock } from '../fakes/fake-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
@@ -110,24 +108,6 @@ describe('the server', () => {
 
   const loops = [{ loop: 'tick', secondsSinceTurn: 99, healthy: false }]
   const reasons = ['zone 101 → siem lags 1200 s', 'odd\n\u001b[2J\u009b\u202e']
-
-  it('packs a page of some size for who takes gzip, and no other answer', async () => {
-    const { address } = await serve({ views: () => views })
-    const ask = async (path: string, accepted: string) => {
-      const { headers, body } = await request(address + path, { headers: { 'accept-encoding': accepted } })
-      return { coding: headers['content-encoding'], body: Buffer.from(await body.arrayBuffer()) }
-    }
-    const plain = await ask('/', 'identity')
-    for (const accepted of ['gzip', 'br, GZIP;q=0.5']) {
-      const packed = await ask('/', accepted)
-      expect(packed.coding).toBe('gzip')
-      expect(packed.body.length * 5).toBeLessThan(plain.body.length)
-      expect(gunzipSync(packed.body).equals(plain.body)).toBe(true)
-    }
-    for (const accepted of ['', 'br', 'gzip;q=0', 'x-gzipped'])
-      expect(await ask('/', accepted)).toMatchObject({ coding: undefined })
-    expect(await ask('/metrics', 'gzip')).toMatchObject({ coding: undefined })
-  })
 
   it('answers 503 with the reasons, escaped, and before it has its store', async () => {
     const { get } = await serve({
