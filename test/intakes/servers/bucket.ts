@@ -68,12 +68,6 @@ export interface InBucket {
   readonly ids: string[]
 }
 
-export async function keysIn(client: ObjectStore): Promise<string[]> {
-  const keys: string[] = []
-  for await (const { key } of client.list('shield/', never)) keys.push(key)
-  return keys
-}
-
 /** How many objects readers find. */
 export async function objectsIn(client: ObjectStore): Promise<number> {
   let objects = 0

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
-import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import type { AzureBlobSinkConfig } from '../../../src/sinks/azure-blob/config.ts'
@@ -8,18 +8,11 @@ import { azureBlob } from '../../../src/sinks/azure-blob/store.ts'
 import type { ObjectStore } from '../../../src/sinks/objects/store.ts'
 import { tryStore } from '../../../src/sinks/objects/trial.ts'
 import { openObjectSink } from '../../../src/sinks/stores.ts'
-import {
-  buildEvents,
-  contractFormat,
-  idOf,
-  sinkContract,
-  StreamLedger,
-  streamOf,
-} from '../../contract/sink.contract.ts'
+import { contractFormat, idOf, sinkContract } from '../../contract/sink.contract.ts'
 import { type Azurite, azuriteKey, relayTo, sasOf, startAzurite } from '../../setup/azurite.ts'
 import type { Fault } from '../../setup/fake-bucket.ts'
 import { keepInternalEvents, named } from '../internal-events.ts'
-import { storeClient } from '../objects/store-client.ts'
+import { listed, storeClient } from '../objects/store-client.ts'
 
 const never = new AbortController().signal
 const kind = { contentType: 'application/x-ndjson', metadata: { shieldlogdigest: 'abc' } }
@@ -52,12 +45,6 @@ async function placeWithSas(permissions: string) {
   const { key: _key, ...sink } = await azurite.freshContainer()
   const sas = sasOf(sink.container, permissions)
   return { ...clientOf({ ...sink, sas }), owner: clientOf({ ...sink, ...azuriteKey }).client }
-}
-
-async function listed(client: ObjectStore, prefix: string): Promise<string[]> {
-  const keys: string[] = []
-  for await (const { key } of client.list(prefix, never)) keys.push(key)
-  return keys
 }
 
 const tried = ({ client, settings }: { client: ObjectStore; settings: AzureBlobSinkConfig }) =>
@@ -163,44 +150,6 @@ test.each<[string, Fault, boolean]>([
   relay.fault = () => given.shift()
   expect(await client.create('shield/k', Buffer.alloc(100_000), kind, never)).toBe('unknown')
   expect((await client.head('shield/k', never)) !== undefined).toBe(isThere)
-})
-
-test('each event is in one object although every third answer is lost', async () => {
-  const { relay, client, settings } = await relayed({ maxBytes: 65_536 })
-  let puts = 0
-  relay.fault = ({ method }) => (method === 'PUT' && ++puts % 3 === 0 ? 'lost answer' : undefined)
-  const { internalEvents, telemetry } = keepInternalEvents()
-  const deps = { clock: systemClock, version: '1.2.3', format: contractFormat, telemetry, random: () => 0 }
-  const sink = openObjectSink(settings, { ...deps, output: process.stdout })
-  onTestFinished(() => sink.close())
-  const ledger = new StreamLedger(streamOf(sink, 101))
-  for (let load = 0; load < 12; load++) await ledger.ship(sink, buildEvents(20, `load${load}`))
-  const keys = await listed(client, 'shield/shield_zone=')
-  const ids: string[] = []
-  for (const key of keys) {
-    const lines = gunzipSync((await client.get(key, never))!)
-      .toString()
-      .split('\n')
-      .slice(0, -1)
-    ids.push(...lines.map(idOf))
-  }
-  expect(keys).toHaveLength(12)
-  expect(ids).toHaveLength(240)
-  expect(new Set(ids).size).toBe(240)
-  expect(named(internalEvents, 'ObjectWritten')).toHaveLength(12)
-})
-
-test.each([
-  { status: 503, code: 'ServerBusy' },
-  { status: 429, code: '' },
-  { status: 500, code: 'InternalError' },
-])('tries again after $status $code', async (fault) => {
-  const { relay, client } = await relayed()
-  const given: Fault[] = [fault]
-  relay.fault = () => given.shift()
-  expect(await client.create('shield/k', Buffer.from('x'), kind, never)).toBe('created')
-  relay.fault = () => fault
-  await expect(client.get('shield/k', never)).rejects.toMatchObject({ kind: 'retry' })
 })
 
 test('passes the trial, and leaves nothing there', async () => {

@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { S3SinkConfig } from '../../../src/sinks/s3/config.ts'
+import type { ObjectStore } from '../../../src/sinks/objects/store.ts'
 import { openStore, type StoreConfig } from '../../../src/sinks/stores.ts'
 import { load } from '../../config/loading.ts'
 import { keepInternalEvents } from '../internal-events.ts'
@@ -17,4 +18,13 @@ export function storeClient<Settings extends StoreConfig = S3SinkConfig>(
   const client = openStore(settings, { clock: systemClock, telemetry, version: '1.2.3', random: () => 0 })
   onTestFinished(() => client.close())
   return { client, settings, internalEvents }
+}
+
+const never = new AbortController().signal
+
+/** The keys of all objects whose keys begin so. */
+export async function listed(client: ObjectStore, prefix: string): Promise<string[]> {
+  const keys: string[] = []
+  for await (const { key } of client.list(prefix, never)) keys.push(key)
+  return keys
 }

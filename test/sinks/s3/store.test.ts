@@ -2,14 +2,13 @@ import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import { tryStore } from '../../../src/sinks/objects/trial.ts'
-import type { ObjectStore } from '../../../src/sinks/objects/store.ts'
 import type { S3SinkConfig } from '../../../src/sinks/s3/config.ts'
 import { s3 } from '../../../src/sinks/s3/store.ts'
 import { openObjectSink } from '../../../src/sinks/stores.ts'
 import { type Fault, fakeKey, type FakeBucket, startFakeBucket } from '../../setup/fake-bucket.ts'
 import { buildEvents, contractFormat, StreamLedger, streamOf } from '../file/samples.ts'
 import { keepInternalEvents, named } from '../internal-events.ts'
-import { storeClient } from '../objects/store-client.ts'
+import { listed, storeClient } from '../objects/store-client.ts'
 
 const never = new AbortController().signal
 const kind = { contentType: 'application/x-ndjson', metadata: { digest: 'abc' } }
@@ -22,12 +21,6 @@ function clientOf(endpoint: string, changes: Partial<S3SinkConfig> = {}) {
 async function place(changes: Partial<S3SinkConfig> = {}) {
   const fake = await startFakeBucket()
   return { fake, ...clientOf(fake.url, changes) }
-}
-
-async function listed(client: ObjectStore, prefix: string): Promise<string[]> {
-  const keys: string[] = []
-  for await (const { key } of client.list(prefix, never)) keys.push(key)
-  return keys
 }
 
 /** These faults one after the other, then none. */
