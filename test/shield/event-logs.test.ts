@@ -178,17 +178,6 @@ describe('a page', () => {
     api.reply(answer(200, '{'))
     await expect(read(request)).rejects.toThrow(name)
   })
-
-  it('has an event for every entry, whatever else is in it', async () => {
-    const { api, read } = await scripted()
-    const stray = { logId: 'a', timestamp: 'soon', labels: 5, log: [] }
-    const logs = [entry(), null, 'text', 7, [], {}, stray, entry()]
-    api.reply(answer(200, { ...emptyPage, logs }))
-    const { events } = (await read()).content()
-    expect(events.length).toBe(logs.length)
-    expect(events[0]?.zone).toEqual({ id: 101, name: 'shop' })
-    expect(events[0]?.fingerprint).toBe(events[7]?.fingerprint)
-  })
 })
 
 describe('against the simulator', () => {
