@@ -1,6 +1,9 @@
 import type { MissingZones } from '../discovery/zone-directory.ts'
 import { messageOf } from '../domain/failure.ts'
 import type { Observation } from '../domain/observation.ts'
+import { lagLimitOf } from '../domain/plan/route-state.ts'
+import { paceOf } from '../domain/policy.ts'
+import { counted } from '../domain/text/terminal-text.ts'
 import type { WriteFailure } from '../ports/store.ts'
 
 export interface ReadinessFacts {
@@ -35,13 +38,15 @@ export async function reasonsNotReady(facts: ReadinessFacts): Promise<string[]> 
 }
 
 /** Accounts without a key that works, and the route that lags most. */
-function reasonsIn({ refusedAccounts, routes }: Observation, readyLagSeconds: number): string[] {
+function reasonsIn({ refusedAccounts, routes, settings }: Observation, readyLagSeconds: number): string[] {
   const reasons = refusedAccounts.map((account) => `the API refuses the access key of account ${account}`)
-  const lagging = routes
-    .map(({ summary }) => summary)
-    .filter(({ lagSeconds }) => lagSeconds > readyLagSeconds)
+  const lagging = routes.flatMap(({ summary: { zone, sink, lagSeconds } }) => {
+    const limit = lagLimitOf(readyLagSeconds, paceOf(settings.policy, { sink }))
+    return lagSeconds > limit ? [{ zone, sink, lagSeconds, limit }] : []
+  })
   const worst = lagging.toSorted((left, right) => right.lagSeconds - left.lagSeconds)[0]
   if (worst === undefined) return reasons
-  const { zone, sink, lagSeconds } = worst
-  return [...reasons, `zone ${zone} → ${sink} has a lag of ${lagSeconds} s (more than ${readyLagSeconds} s)`]
+  const { zone, sink, lagSeconds, limit } = worst
+  const others = lagging.length === 1 ? '' : `; so have ${counted(lagging.length - 1, 'other route')}`
+  return [...reasons, `zone ${zone} → ${sink} has a lag of ${lagSeconds} s (more than ${limit} s)${others}`]
 }

@@ -11,6 +11,7 @@ import { driftOf, type Drift } from '../domain/event/unexpected.ts'
 import { standingOf, earlyEndCode } from '../domain/plan/route-state.ts'
 import type { ErrorStatus } from '../domain/problem.ts'
 import { endOf } from '../domain/day.ts'
+import { paceOf } from '../domain/policy.ts'
 import type { Trouble, Checkpoint, Counters } from '../domain/checkpoint.ts'
 
 export interface ObserveDeps extends TurnDeps {
@@ -116,7 +117,7 @@ export function observeRoute(
       name,
       account,
       sink,
-      state: standingOf({ lastError, lagSeconds, days }),
+      state: standingOf({ lastError, lagSeconds, paceMs: paceOf(policy, { sink }), days }),
       lagSeconds,
       caughtUpAt: iso(caughtUpAtMs),
       newestEventAt: newestMs === undefined ? undefined : iso(newestMs),

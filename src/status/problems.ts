@@ -41,7 +41,7 @@ export function problemsOf(facts: ProblemFacts): StatusProblem[] {
     ...byCause(gaps.filter(isOpenGap), ({ reason }) => reason).map((own) => gapProblem(own, all)),
     ...stoppedProblem(facts, all),
     ...unwritableProblem(facts, all),
-    ...byCause(inState('failing'), ({ sink, lastError }) => causeOf(lastError, sink))
+    ...byOneCause(inState('failing'))
       .map((own) => failingProblem(own, at))
       .sort(byDeadline),
     ...byCause(inState('behind'), ({ sink }) => sink)
@@ -110,11 +110,24 @@ function unwritableProblem(
   return [{ kind: 'unwritable', text, remedy, ...deadlineOf(routes) }]
 }
 
+/** What is below the folder of a sink differs from zone to zone. */
+const belowFolder = /\/shield_zone=[^\s:;]*/g
+
+/** The same error of several zones may name other paths, counts and times. */
+function byOneCause(failing: readonly RouteSummary[]): RouteSummary[][] {
+  const same = byCause(failing, ({ sink, lastError }) => causeOf(lastError, sink))
+  const kindOf = ({ sink, lastError }: RouteSummary) =>
+    `${sink} ${causeOf(lastError, sink).replaceAll(belowFolder, '').replaceAll(/\d+/g, '#')}`
+  return byCause(same, ([first]) => kindOf(first!)).map((all) => all.flat())
+}
+
 function failingProblem(own: readonly RouteSummary[], at: string): StatusProblem {
   const { sink, lastError } = own[0]!
   // A person must decide what becomes of a held sink.
   const isHeld = lastError?.code === 'held'
-  const parts = [causeOf(lastError, sink), isHeld ? '' : triesText(own, at)].filter((part) => part !== '')
+  const first = causeOf(lastError, sink)
+  const cause = own.length === 1 ? first : first.replaceAll(belowFolder, '')
+  const parts = [cause, isHeld ? '' : triesText(own, at)].filter((part) => part !== '')
   const next = isHeld ? '' : 'shieldlog tries again by itself. '
   return about('failing', own, (who) => ({
     text: `${who} ${own.length === 1 ? 'fails' : 'fail'}: ${parts.join('; ')}.`,

@@ -6,7 +6,7 @@ export interface Asked {
 }
 
 const words = new Set(
-  'sum max min avg count topk vector by without on ignoring and or unless absent rate increase delta abs time offset bool min_over_time last_over_time histogram_quantile ALERTS'.split(
+  'sum max min avg count topk vector by without on ignoring group_left and or unless absent rate increase delta abs time offset bool min_over_time last_over_time histogram_quantile ALERTS'.split(
     ' ',
   ),
 )
@@ -36,7 +36,7 @@ export function labelsInText(text: string): string[] {
 }
 
 function withoutLabelLists(expression: string): string {
-  return expression.replaceAll(/\b(by|on|without|ignoring)\s*\([^)]*\)/g, '$1 ')
+  return expression.replaceAll(/\b(by|on|without|ignoring|group_left)\s*\([^)]*\)/g, '$1 ')
 }
 
 function matchersIn(braces: string): Asked['matchers'] {

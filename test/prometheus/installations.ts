@@ -29,12 +29,14 @@ const asked = 'shieldlog_api_requests_total'
 const [ok, failed] = [{ outcome: 'ok' }, { outcome: 'server_error' }]
 const old: Series = ['process_start_time_seconds', {}, '-7200x1700']
 const build: Series = ['shieldlog_build_info', { version: '1' }, '1x100 stale']
+const pace: Series = ['shieldlog_sink_pace_seconds', siem, '30x60']
 const lag: Series = ['shieldlog_zone_lag_seconds', route, '5x1700']
 
 /** What makes each alert fire for one of two installations. */
 export const conditions: Readonly<Record<string, Condition>> = {
   ShieldlogLag: {
-    ...gauge('shieldlog_zone_lag_seconds', route, '960x60', '5x60'),
+    sick: [['shieldlog_zone_lag_seconds', route, '960x60'], pace],
+    healthy: [['shieldlog_zone_lag_seconds', route, '5x60'], pace],
     atMinute: 32,
     labels: route,
     says: 'zone 101 → siem is 16m 0s behind',

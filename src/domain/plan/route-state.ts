@@ -11,12 +11,18 @@ export const earlyEndCode = 'day_ended'
 /** A route with a longer lag is behind; events are polled twice a minute by default. */
 const longLagSeconds = 900
 
+/** A limit of lag, for a route of this pace: between two polls the lag grows to the pace, and one poll may take long. */
+export function lagLimitOf(limitSeconds: number, paceMs: number): number {
+  return Math.max(limitSeconds, (2 * paceMs) / 1000)
+}
+
 export function standingOf(route: {
   readonly lastError?: unknown
   readonly lagSeconds: number
+  readonly paceMs: number
   readonly days: readonly { readonly pages: number }[]
 }): RouteStanding {
   if (route.lastError !== undefined) return 'failing'
   if (route.days.every(({ pages }) => pages === 0)) return 'not_read'
-  return route.lagSeconds >= longLagSeconds ? 'behind' : 'up_to_date'
+  return route.lagSeconds >= lagLimitOf(longLagSeconds, route.paceMs) ? 'behind' : 'up_to_date'
 }

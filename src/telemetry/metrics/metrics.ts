@@ -10,6 +10,7 @@ import { failureCodes } from '../../domain/failure.ts'
 import { operations, requestOutcomes } from '../../domain/internal-event.ts'
 import { guards } from '../../domain/scan/scan.ts'
 import { streamStates } from '../../domain/plan/stream-state.ts'
+import { paceOf } from '../../domain/policy.ts'
 
 /** Names and values; those that the metric does not have are ignored where a definition gives the names. */
 export type Labels = Readonly<Record<string, string | number | undefined>>
@@ -129,7 +130,7 @@ export function createMetrics({ version, clock }: { version: string; clock: Cloc
           names.zones?.has(String(zone)) === true && names.sinks?.has(sink) === true,
       )
       .map((route) => ({ ...route, labels: routeLabels(route.summary) }))
-    const lasting = lastingSeries(routes, (clock.monotonic() - atMs) / 1000)
+    const lasting = lastingSeries(observed, routes, (clock.monotonic() - atMs) / 1000)
     return { ...up, ...lasting, ...(isUp && presentSeries(observed, routes)) }
   }
 
@@ -269,7 +270,11 @@ function routeLabels({ zone, sink }: ZoneAndSink): string {
 }
 
 /** While the store does not answer, nothing is committed: lag grows in real time, and an alert on it continues. */
-function lastingSeries(routes: readonly LabelledRoute[], ageSeconds: number): StateSeries {
+function lastingSeries(
+  { settings }: Observation,
+  routes: readonly LabelledRoute[],
+  ageSeconds: number,
+): StateSeries {
   return {
     zone_lag_seconds: routes.map(({ labels, time, caughtUpAtMs }) => [
       labels,
@@ -278,6 +283,10 @@ function lastingSeries(routes: readonly LabelledRoute[], ageSeconds: number): St
     time_to_loss_seconds: routes.map(({ labels, summary: { timeToLossSeconds = Infinity } }) => [
       labels,
       timeToLossSeconds - ageSeconds,
+    ]),
+    sink_pace_seconds: settings.sinks.map((sink) => [
+      labelText({ sink }),
+      paceOf(settings.policy, { sink }) / 1000,
     ]),
   }
 }
@@ -492,6 +501,10 @@ export const stateMetrics = {
   time_to_loss_seconds: [
     route,
     'Time until the oldest unfinished day becomes unreadable, the one deadline that `status` and the page show too; +Inf where none is unfinished. Decreases also while the store does not answer.',
+  ],
+  sink_pace_seconds: [
+    sink,
+    'Time between two polls of a stream: `everySeconds` of the sink or of `poll`. The lag grows to it between two polls.',
   ],
   streams: [{ state: streamStates }, 'Streams (one zone, one day, one sink) by state.'],
   gaps: [

@@ -80,6 +80,14 @@ const unknownZone = {
   retryAt: '2026-11-20T14:05:00.000Z',
 }
 
+const withoutFiles = Array.from({ length: 60 }, (_, index) => {
+  const zone = 101 + index
+  const part = `/data/shield_zone=${zone}/day=2026-11-20/000001-20261120T1351${index}Z-a${index}.ndjson`
+  const message = `cannot use ${part}: no space left on device (ENOSPC); free space there, or raise the quota`
+  const lastError = { ...failing.lastError!, code: 'disk_full', message }
+  return route({ zone, name: String(zone), state: 'failing', lastError })
+})
+
 test.each<[what: string, Parameters<typeof statusWith>[0], said: readonly (string | RegExp)[]]>([
   [
     'that only a scheduler runs',
@@ -116,6 +124,23 @@ test.each<[what: string, Parameters<typeof statusWith>[0], said: readonly (strin
     [
       '\n7 → 2 sinks fail: the zone is unknown to this account: correct zones (shieldlog zones lists the ids); since 13:31, next try 14:05.',
     ],
+  ],
+  [
+    'once that the disk of a sink is full, however many zones write there, each into files of its own',
+    { ...rest, routes: withoutFiles },
+    [
+      /\n60 of 60 routes fail\..*\n60 zones → archive fail: cannot use \/data: no space left on device \(ENOSPC\); free space there, or raise the quota; since 13:52, next try 14:04\.$/,
+    ],
+  ],
+  [
+    'which file one zone cannot use',
+    { ...rest, routes: withoutFiles.slice(0, 1) },
+    ['cannot use /data/shield_zone=101/day=2026-11-20/000001-20261120T13510Z-a0.ndjson: no space left'],
+  ],
+  [
+    'each sink that fails, though numbers and paths below its folder alone are different',
+    { ...rest, routes: [...withoutFiles.slice(1), { ...withoutFiles[0]!, sink: 'other' }] },
+    [/\n59 zones → archive fail: cannot use \/data: .*\n101 → other fails: /],
   ],
   [
     'that a sink filters all events of today',
