@@ -214,7 +214,10 @@ export type ServerAddress = Readonly<z.output<typeof ServerAddress>>
 
 const ServerConfig = section('HTTP server for metrics, health and status', {
   ...address,
-  readyLagSeconds: duration('Lag above which /readyz is 503; at least two polls of the sink', { above: 0, max: 31_536_000 }).default(900),
+  readyLagSeconds: duration('Lag above which /readyz is 503; at least two polls of the sink', {
+    above: 0,
+    max: 31_536_000,
+  }).default(900),
   token: headerSecret('Bearer token for /metrics and /status').optional(),
   tokenFile: secretFile('the bearer token'),
 })

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { Failure } from '../../src/domain/failure.ts'
 import type { Schedule } from '../../src/ports/process.ts'
 import { systemClock } from '../../src/clock.ts'
+import { buildCheckpoint } from '../domain/builders.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { fairnessContract } from './schedule/fairness.contract.ts'
 import { World, untilAborted } from './schedule/world.ts'
@@ -79,6 +80,48 @@ export function scheduleContract(name: string, start: (of: World) => Schedule): 
         expect.objectContaining({ name: 'PumpFailed', error: new Error('a bug') }),
       )
       expect(of.internalEvents.filter(({ name }) => name === 'TickFailed')).toEqual([])
+    })
+
+    it('tries the streams of a sink that back off once the sink has taken events of another one', async () => {
+      const of = world()
+      of.sinkOf = (zone) => (zone === 9 ? 'other' : 'archive')
+      of.sinks = ['archive', 'other']
+      const hourMs = 3_600_000
+      const tries = (zone: number) => of.begun.filter((key) => key === `live ${zone}`).length
+      let taken = 0
+      /** Backs off for an hour: zone 7 failed just now, the others ten minutes ago. Or has something delivered. */
+      of.work = async ({ stream, priority }) => {
+        const { zone } = stream
+        const isTaken = zone === 1 && tries(1) > 1
+        taken += Number(isTaken)
+        const atMs = zone === 7 ? Date.now() : Date.now() - hourMs / 6
+        const retryAtMs = Date.now() + hourMs
+        const code = zone === 8 ? 'zone_gone' : 'disk_full'
+        const trouble = { kind: 'stop', code, message: '', count: 9, sinceMs: 1, atMs, retryAtMs } as const
+        const { counters } = buildCheckpoint()
+        of.checkpoints.set(
+          zone,
+          buildCheckpoint({
+            stream,
+            ...(isTaken ? { counters: { ...counters, delivered: taken } } : { trouble }),
+          }),
+        )
+        of.rest(stream, priority, isTaken ? Infinity : retryAtMs)
+        return isTaken ? undefined : new Failure('stop', code, 'written down')
+      }
+      const all = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+      of.add('live', all)
+      started(of)
+      await waitFor(() => all.every((zone) => tries(zone) === 1), { what: 'a try of each' })
+      const plansBefore = of.plans
+      await waitFor(() => of.plans >= plansBefore + 2, { what: 'two more plans' })
+      expect(of.begun).toHaveLength(all.length)
+      of.add('live', [1])
+      await waitFor(() => [2, 3, 4, 5, 6].every((zone) => tries(zone) === 2), { what: 'the others' })
+      // Once: nothing more was taken since.
+      const plansThen = of.plans
+      await waitFor(() => of.plans >= plansThen + 2, { what: 'two more plans' })
+      expect(all.map(tries)).toEqual([2, 2, 2, 2, 2, 2, 1, 1, 1])
     })
 
     it('reports that the store cannot be reached, and continues when it can', async () => {

@@ -14,7 +14,7 @@ export function queuePrefix(keyPrefix: string): string {
 /** BullMQ writes events about jobs, which nothing here reads. */
 const keptEvents = 100
 
-/** `isAnew`: a process has just started, and tries the stream once despite its back-off. */
+/** `isAnew`: the stream is tried despite its back-off. */
 type QueuedJob = { readonly stream: Stream; readonly isAnew?: boolean }
 
 interface StreamQueue {

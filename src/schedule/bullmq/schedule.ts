@@ -8,7 +8,15 @@ import { retryWhileHeld } from '../../domain/retry.ts'
 import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
 import { connectRedis } from '../../redis/connection.ts'
 import { redisFailureIn } from '../../redis/redis-failure.ts'
-import { createRests, housekeepMs, oftenMs, restAfterMs, sharesOf, type ScheduleDeps } from '../pumping.ts'
+import {
+  createRests,
+  createRetries,
+  housekeepMs,
+  oftenMs,
+  restAfterMs,
+  sharesOf,
+  type ScheduleDeps,
+} from '../pumping.ts'
 import { startQueueWorker, type JobOutcome } from './queue-worker.ts'
 import { addJobs, openQueues, streamOfJob, type Queues } from './queues.ts'
 
@@ -122,8 +130,7 @@ export function startBullmqSchedule(options: BullmqScheduleOptions, deps: Schedu
 /** Plans, and queues what is due. A late or doubled tick is harmless: the plan depends on checkpoints only. */
 function createTick({ ofStreams }: Queues, { clock, plan, now, tracing }: ScheduleDeps): () => Promise<void> {
   let restUntilMs = -Infinity
-  /** The first tick of a process ignores back-offs: each stream is tried once despite them. */
-  let isFirst = true
+  const retries = createRetries()
 
   return async () => {
     const beganMs = clock.monotonic()
@@ -131,7 +138,8 @@ function createTick({ ofStreams }: Queues, { clock, plan, now, tracing }: Schedu
     const planned = await tracing.tick(plan)
     const plannedMs = clock.monotonic()
     restUntilMs = plannedMs + restAfterMs(plannedMs - beganMs)
-    const due = planned.filter((each) => (isFirst ? each.wantedAtMs : each.dueAtMs) <= now(each))
+    retries.planned(planned)
+    const due = planned.filter((each) => retries.dueAtMs(each) <= now(each))
     const byQueue = Map.groupBy(due, ({ priority, stream }) => `${priority} ${stream.sink}`)
     const live = new Set(
       due.filter(({ priority }) => priority === 'live').map(({ stream }) => streamKey(stream)),
@@ -147,8 +155,8 @@ function createTick({ ofStreams }: Queues, { clock, plan, now, tracing }: Schedu
       const added = mine.filter(({ stream }) => isFree(streamKey(stream)))
       const jobs = added.map((each) => ({ stream: each.stream, isAnew: each.dueAtMs > now(each) }))
       await addJobs(own, jobs, carrier)
+      for (const { stream } of mine) retries.tried(stream)
     }
-    isFirst = false
   }
 }
 

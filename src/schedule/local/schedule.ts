@@ -6,6 +6,7 @@ import { streamKey } from '../../domain/stream.ts'
 import type { Schedule } from '../../ports/process.ts'
 import {
   createRests,
+  createRetries,
   housekeepMs,
   oftenMs,
   priorities,
@@ -23,28 +24,24 @@ export function startLocalSchedule(deps: ScheduleDeps): Schedule {
   const stopping = new AbortController()
   const { signal } = stopping
   const rests = createRests(deps)
-  /** Streams that backed off when this process started, and are tried once despite that; undefined before a plan. */
-  let untried: Set<string> | undefined
+  const retries = createRetries()
 
   async function plan(): Promise<readonly PlannedStream[]> {
     deps.turned('schedule')
     const planned = await tracing.tick(deps.plan)
-    const backedOff = planned.filter(({ wantedAtMs, dueAtMs }) => wantedAtMs < dueAtMs)
-    untried ??= new Set(backedOff.map(({ stream }) => streamKey(stream)))
+    retries.planned(planned)
     return planned
   }
 
   function inMs(planned: PlannedStream): number {
-    const { stream, priority, wantedAtMs, dueAtMs } = planned
-    if (rests.has(stream, priority)) return Infinity
-    const isUntried = dueAtMs > wantedAtMs && untried?.has(streamKey(stream)) === true
-    return (isUntried ? wantedAtMs : dueAtMs) - deps.now(planned)
+    const { stream, priority } = planned
+    return rests.has(stream, priority) ? Infinity : retries.dueAtMs(planned) - deps.now(planned)
   }
 
   /** A pump returns a failure that its checkpoint holds, and throws any other. */
   async function pump(planned: PlannedStream): Promise<void> {
     const { stream, priority } = planned
-    untried?.delete(streamKey(stream))
+    retries.tried(stream)
     try {
       await tracing.started(() => deps.pump(planned, signal))
     } catch (error) {

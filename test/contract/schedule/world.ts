@@ -29,8 +29,10 @@ export class World<OwnClock extends Clock = Clock> {
   planFails: () => boolean = () => false
   planTakesMs = 0
   places: Places = { live: 3, backfill: 1 }
-  /** Of every stream. */
+  /** Of every stream without one of its own. */
   checkpoint: Checkpoint | undefined
+  /** By zone. */
+  readonly checkpoints = new Map<number, Checkpoint>()
   /** Of each zone's streams; set before anything is added. */
   sinkOf: (zone: number) => string = () => 'archive'
   sinks: readonly string[] = ['archive']
@@ -86,7 +88,9 @@ export class World<OwnClock extends Clock = Clock> {
       .map(([key, dueAtMs]) => {
         const [priority, zone] = partsOf(key)
         const stream = streamOf(zone, this.sinkOf(zone))
-        return { ...plannedStream(stream, priority, dueAtMs), checkpoint: this.checkpoint }
+        const checkpoint = this.checkpoints.get(zone) ?? this.checkpoint
+        const wantedAtMs = checkpoint?.trouble === undefined ? dueAtMs : 0
+        return { ...plannedStream(stream, priority, dueAtMs), wantedAtMs, checkpoint }
       })
       .sort((left, right) =>
         left.priority === right.priority ? left.dueAtMs - right.dueAtMs : left.priority === 'live' ? -1 : 1,
