@@ -1,3 +1,6 @@
+import { setImmediate } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { dayOf, shiftDay, type Day } from '../../src/domain/day.ts'
 import type { Event } from '../../src/domain/event/event.ts'
@@ -246,6 +249,24 @@ describe('an answer that was read before', () => {
     expect(other.hash).not.toBe(hash)
     expect(other.content().events).toHaveLength(2)
   })
+
+  it.each([undefined, ''])(
+    'holds its entries no longer than its reader, also before its release, known %j',
+    async (known) => {
+      const { api, read } = await scripted()
+      api.reply(answer(200, { ...emptyPage, logs: [entry()] }))
+      const readPage = async () => {
+        const { content, release } = await read(known === undefined ? {} : { known })
+        return { event: new WeakRef(content().events[0]!), release }
+      }
+      const { event, release } = await readPage()
+      setFlagsFromString('--expose-gc')
+      await setImmediate()
+      ;(runInNewContext('gc') as () => void)()
+      expect(event.deref()).toBeUndefined()
+      release()
+    },
+  )
 
   it('is an error although its hash is known, where its status says so', async () => {
     const { api, read } = await scripted()

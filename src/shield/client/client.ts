@@ -247,7 +247,7 @@ export class ShieldClient {
     const isKnown = answer.hash !== undefined && answer.hash === page?.known
     if (isGood && isKnown) tell('ok', endedMs)
     else if (!isGood || page?.ahead !== true) value()
-    return { ...told, value, bytes, drop: () => giveBack(body) }
+    return { ...told, value, bytes, drop: dropOf(body) }
   }
 
   /** The body of a success. Throws the Failure that any other answer is. */
@@ -379,6 +379,11 @@ function pageName({ zone, day, cursor, scan }: PageName): string {
       ? 'a later page'
       : `page ${number}${scan?.fromStoredCursor === true ? ' after a stored cursor' : ''}`
   return `${place} of zone ${zone.id}, ${day}`
+}
+
+/** A page is released long after its entries: as a closure of the request this one would hold them until then. */
+function dropOf(body: Buffer): () => void {
+  return () => giveBack(body)
 }
 
 /** `status 403, text/html, server nginx`: who answered, as far as an answer says so. */
