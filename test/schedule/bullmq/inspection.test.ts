@@ -1,8 +1,6 @@
 import { Worker } from 'bullmq'
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
 import { addJobs, openQueues, queuePrefix } from '../../../src/schedule/bullmq/queues.ts'
-import { createTickTracing } from '../../../src/telemetry/tracing.ts'
 import { buildCheckpoint } from '../../contract/checkpoint-store/builders.ts'
 import { streamOf } from '../../contract/schedule/world.ts'
 import { connected } from '../../redis/connected.ts'
@@ -49,23 +47,6 @@ describe.skipIf(!redisAvailable())('jobs in Redis', () => {
     })
     expect(await schedule.queues()).toHaveLength(4)
     held.resolve(undefined)
-  })
-
-  it('carry a trace from the tick to the pump in another process', async () => {
-    const redis = await useRedis()
-    const carried: unknown[] = []
-    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
-    const tracing = {
-      ...createTickTracing(systemClock, 'test'),
-      inject: () => ({ traceparent }),
-      async within<T>(carrier: unknown, work: () => Promise<T>): Promise<T> {
-        carried.push(carrier)
-        return await work()
-      },
-    }
-    for (const role of ['worker', 'scheduler'] as const) scheduleAt(redis, { role }, { tracing })
-    await waitFor(() => carried.length >= 2, { what: 'both pumps' })
-    expect(carried).toContainEqual({ traceparent })
   })
 
   it('that are invalid or not planned are dropped with a log line, and nothing of finished ones is kept', async () => {
