@@ -29,7 +29,6 @@ const stream = buildStream()
 const holder = buildHolder('one')
 const openAt = (path: string, more: Partial<SqliteStoreOptions> = {}) =>
   openSqliteStore({ path, clock: createFakeClock(), deadLetterMaxBytes: 1_000, ...more })
-const modeOf = (path: string) => statSync(path).mode & 0o777
 const refusal = (message: RegExp) => ({
   name: 'Failure',
   kind: 'stop',
@@ -38,16 +37,6 @@ const refusal = (message: RegExp) => ({
 })
 
 describe('the file of a store', () => {
-  it('is created with its parent folders, for this user only', async () => {
-    const parent = join(temporaryFolder(), 'var')
-    const path = join(parent, 'deep', 'store.db')
-    const store = await openAt(path)
-    await store.ledger.heartbeat(holder)
-    expect([modeOf(parent), modeOf(join(parent, 'deep'))]).toEqual([0o700, 0o700])
-    expect([path, `${path}-wal`, `${path}-shm`].map(modeOf)).toEqual([0o600, 0o600, 0o600])
-    await store.close()
-  })
-
   it('is tried, before there is one, with a file that can really be opened, and nothing is left of it', async () => {
     const folder = temporaryFolder()
     await probeStateFile(join(folder, 'deep', 'store.db'))

@@ -1,4 +1,4 @@
-import { readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -41,15 +41,6 @@ describe('the schedule lock', () => {
     expect(await two.holder()).toBeUndefined()
     expect(await two.acquire()).toBeUndefined()
     await two.release()
-  })
-
-  it('is readable by its user only', async () => {
-    const path = join(temporaryFolder(), 'store.db')
-    const lock = lockAt(path)
-    await lock.acquire()
-    expect(statSync(`${path}.lock`).mode & 0o777).toBe(0o600)
-    expect(statSync(`${path}.lock.holder`).mode & 0o777).toBe(0o600)
-    await lock.release()
   })
 
   it('ends with its process, however that ends, and not before', async () => {
