@@ -25,8 +25,9 @@ interface Condition {
   latest: Report
   /** The members, and until when each stays one without a further report. */
   readonly members: Map<string, number>
-  /** Every zone affected since it began. */
+  /** Every zone affected since it began, and how many of them lines have named. */
   readonly zones: Set<number>
+  named: number
   count: number
   untold: number
   beganAtMs: number
@@ -39,6 +40,10 @@ interface Condition {
 export const tenMinutesMs = 600_000
 const dayMs = 86_400_000
 const tellEveryMs = 1000
+/** What is repeated and has no end, such as gaps, comes in a burst: its zones are named soon. */
+const burstMs = 10_000
+/** More would make a line that log drivers cut in two. */
+const mostNamed = 1000
 /** A further beginning is counted, not logged, until ten minutes pass without one. */
 const mostBeginnings = 3
 /** Beyond this, further groups of one event share a condition, so that input from outside cannot grow the map. */
@@ -46,7 +51,7 @@ const mostGroups = 200
 
 /**
  * Condenses lasting or repeated reports into few lines: one at the beginning, one every ten minutes with a count, and
- * one when the last member (a stream, say) leaves. Uses no timer: later internal events drive it. `nowMs`: a monotonic
+ * one when the last member (a stream, say) leaves. These name every zone that was affected. Uses no timer: later internal events drive it. `nowMs`: a monotonic
  * clock.
  */
 export function createConditions(nowMs: () => number, tell: Logger['line']) {
@@ -58,21 +63,26 @@ export function createConditions(nowMs: () => number, tell: Logger['line']) {
   function say(condition: Condition, told: Condition['told']): void {
     const { latest, count, zones } = condition
     const message = told === 'begins' ? latest.message : summaryOf(condition, told)
-    Object.assign(condition, { told, toldAtMs: nowMs(), untold: 0 })
-    tell(told === 'ends' ? 'info' : latest.level, latest.event, message, {
-      ...(latest.hasEnd && { phase: told }),
-      ...latest.fields,
-      count,
-      ...(zones.size > 1 && { zones: zones.size }),
-    })
+    Object.assign(condition, { told, toldAtMs: nowMs(), untold: 0, named: zones.size })
+    const fields = { ...(latest.hasEnd && { phase: told }), ...latest.fields, count }
+    const level = told === 'ends' ? 'info' : latest.level
+    if (zones.size < 2) return tell(level, latest.event, message, fields)
+    const ids = [...zones].sort((one, other) => one - other)
+    for (let at = 0; at < ids.length; at += mostNamed)
+      tell(level, latest.event, message, {
+        ...fields,
+        zones: zones.size,
+        zoneIds: ids.slice(at, at + mostNamed),
+      })
   }
 
   /** For example `ended after 12 min (57 times, 500 zones), last: zone 101 → siem: no answer within 30 s`. */
   function summaryOf({ zones, count, beganAtMs, latest }: Condition, told: 'lasts' | 'ends'): string {
     const affected = zones.size > 1 ? `, ${zones.size} zones` : ''
-    const times = `${counted(count, 'time')}${affected}`
+    const times = counted(count, 'time')
     const duration = durationText((nowMs() - beganAtMs) / 1000)
-    return `${told === 'ends' ? 'ended' : 'still'} after ${duration} (${times}), last: ${latest.message}`
+    if (!latest.hasEnd) return `${times} in ${duration}${affected}, last: ${latest.message}`
+    return `${told === 'ends' ? 'ended' : 'still'} after ${duration} (${times}${affected}), last: ${latest.message}`
   }
 
   function removeMembers(condition: Condition, isGone: (member: string, untilMs: number) => boolean): void {
@@ -86,14 +96,18 @@ export function createConditions(nowMs: () => number, tell: Logger['line']) {
   /** Logs the line that is due. Returns whether the condition can be forgotten. */
   function tellDue(condition: Condition): boolean {
     removeMembers(condition, (_, untilMs) => untilMs <= nowMs())
-    const { latest, members, untold, toldAtMs } = condition
-    if (nowMs() - toldAtMs < tenMinutesMs) return false
+    const { latest, members, untold, toldAtMs, told } = condition
+    const isBurst = !latest.hasEnd && told === 'begins' && isUnnamed(condition)
+    if (nowMs() - toldAtMs < (isBurst ? burstMs : tenMinutesMs)) return false
     const stands = members.size > 0
     const hasNews = untold > 0 || (stands && latest.hasEnd)
     if (latest.lastsMs > dayMs || !hasNews) return !stands
     say(condition, latest.hasEnd && !stands ? 'ends' : 'lasts')
     return false
   }
+
+  /** Whether there are zones that no line has named. */
+  const isUnnamed = ({ zones, named }: Condition) => zones.size > named
 
   return {
     report(report: Report): void {
@@ -120,6 +134,11 @@ export function createConditions(nowMs: () => number, tell: Logger['line']) {
       for (const condition of of(event))
         removeMembers(condition, (each) => member === undefined || each === member)
     },
+    /** Names the zones that no line has named yet: this process writes no more. */
+    close(): void {
+      for (const condition of all.values())
+        if (isUnnamed(condition) && condition.latest.lastsMs <= dayMs) say(condition, 'lasts')
+    },
     stands: (event: Report['event'], group: string) => (all.get(`${event} ${group}`)?.members.size ?? 0) > 0,
     /** Logs the lines that are due. Cheap; called for every internal event. */
     tellDue(): void {
@@ -131,6 +150,6 @@ export function createConditions(nowMs: () => number, tell: Logger['line']) {
 }
 
 function newCondition(latest: Report): Condition {
-  const counts = { count: 0, untold: 0, beginnings: 0, beganAtMs: 0, toldAtMs: -Infinity }
+  const counts = { count: 0, untold: 0, beginnings: 0, beganAtMs: 0, toldAtMs: -Infinity, named: 0 }
   return { latest, members: new Map(), zones: new Set(), told: 'ends', ...counts }
 }

@@ -110,6 +110,8 @@ function terminalLine({ level, event, message, stack }: Line, isColored: boolean
 
 const longestField = 1000
 const mostItems = 20
+/** Of numbers, such as zones, none is left out that somebody may look for. */
+const mostNumbers = 1000
 
 /** Makes a log field safe to print, and cuts what is too long. An instance of a class shows itself: a Secret hides its value. */
 export function printableField(value: unknown): unknown {
@@ -117,8 +119,9 @@ export function printableField(value: unknown): unknown {
   if (value === null || value === undefined || typeof value === 'boolean') return value
   if (typeof value === 'number' && Number.isFinite(value)) return value
   if (Array.isArray(value)) {
-    const items = value.slice(0, mostItems).map((item) => (Array.isArray(item) ? '…' : printableField(item)))
-    return value.length > mostItems ? [...items, `… ${value.length - mostItems} more`] : items
+    const most = value.every((item) => typeof item === 'number') ? mostNumbers : mostItems
+    const items = value.slice(0, most).map((item) => (Array.isArray(item) ? '…' : printableField(item)))
+    return value.length > most ? [...items, `… ${value.length - most} more`] : items
   }
   if (value instanceof Error) return printable(messageOf(value), longestField)
   return printable(inspect(value, { breakLength: Infinity }), longestField)

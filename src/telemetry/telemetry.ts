@@ -1,3 +1,4 @@
+import type { Day } from '../domain/day.ts'
 import { isFailure, messageOf } from '../domain/failure.ts'
 import type { InternalEvent } from '../domain/internal-event.ts'
 import { streamKey, type Stream } from '../domain/stream.ts'
@@ -34,6 +35,7 @@ export function createTelemetry(logger: Logger, metrics: Metrics, clock: Clock):
 
   function tell(definition: Definition<InternalEvent>, event: InternalEvent, facts: Facts): void {
     const { condition, levelOf, fields, text, ends = [] } = definition
+    if (event.name === 'Stopped') conditions.close()
     const member = memberOf(facts)
     for (const name of ends) conditions.leave(name, member)
     const level = levelOf?.(event, now) ?? definition.level
@@ -110,7 +112,22 @@ type Facts = Readonly<Record<string, unknown>> &
 
 function factsOf({ name: _name, ...event }: InternalEvent): Facts {
   const { stream, gap, of, failure, error = failure, ...own } = event as Readonly<Record<string, object>>
-  return { ...stream, ...gap, ...of, ...(error !== undefined && errorFacts(error)), ...own }
+  return {
+    ...streamIn(event),
+    ...stream,
+    ...gap,
+    ...of,
+    ...(error !== undefined && errorFacts(error)),
+    ...own,
+  }
+}
+
+/** Parts and objects lie where their zone and day say. */
+function streamIn(event: object): Pick<Facts, 'zone' | 'day'> {
+  const path = 'part' in event ? event.part : 'key' in event ? event.key : undefined
+  if (typeof path !== 'string') return {}
+  const [, zone, day] = /(?:^|\/)shield_zone=(\d+)\/day=([\d-]+)\//.exec(path) ?? []
+  return zone === undefined ? {} : { zone: Number(zone), day: day as Day }
 }
 
 /** The code and more of an expected error; of a bug its stack, a string a line, so that none looks like a log line. */

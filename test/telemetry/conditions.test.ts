@@ -30,6 +30,71 @@ it('a lasting failure is logged when it begins, every ten minutes with counts, a
   expect(lines[1]).toMatchObject({ zones: 300, count: 3001, account: 'default', sink: 'archive' })
 })
 
+it('each of the zones of a condition is named: every ten minutes, at its end, and where the process stops before', async () => {
+  const { clock, log, emit, tick } = setUp('info', 500)
+  const refuses = { code: 'sink_refuses', kind: 'stop' } as const
+  const all = (zones: number) => Array.from({ length: zones }, (_, index) => 101 + index)
+  for (const zone of all(60).toReversed())
+    emit(failed(zone, { ...refuses, retryAtMs: clock.now() + 60 * minute }))
+  expect(log.lines().map(({ zone, zoneIds }) => [zone, zoneIds])).toEqual([[160, undefined]])
+  await clock.advance(10 * minute)
+  tick()
+  for (const zone of all(61)) emit(recovered(zone))
+  expect(log.lines().slice(1)).toMatchObject([
+    { phase: 'lasts', zones: 60, zoneIds: all(60) },
+    { phase: 'ends', zones: 60, zoneIds: all(60) },
+  ])
+  log.clear()
+  for (const zone of all(1_200)) emit(failed(zone, refuses))
+  emit(failed(1, { code: 'network' }))
+  emit({ name: 'Stopped' })
+  expect(log.lines()).toMatchObject([
+    { phase: 'begins', zone: 101 },
+    { phase: 'begins', zone: 1 },
+    { phase: 'lasts', zones: 1_200, zoneIds: all(1_000) },
+    { phase: 'lasts', zones: 1_200, zoneIds: all(1_200).slice(1_000) },
+    { event: 'Stopped' },
+  ])
+})
+
+it('gaps of many zones, which come in a burst and have no end, are all named after some seconds', async () => {
+  const { clock, log, emit, tick } = setUp('info', 500)
+  const times = { from: 0, to: 1, recordedAt: 2 }
+  const zones = [101, 102, 103]
+  for (const zone of zones)
+    for (const sink of ['archive', 'siem'])
+      emit({ name: 'GapFound', gap: { zone, sink, day, reason: 'unreadable', ...times } })
+  await clock.advance(9_000)
+  tick()
+  expect(log.lines().map(({ sink, zone }) => [sink, zone])).toEqual([
+    ['archive', 101],
+    ['siem', 101],
+  ])
+  await clock.advance(2_000)
+  tick()
+  expect(log.lines().slice(2)).toMatchObject(
+    ['archive', 'siem'].map((sink) => ({
+      sink,
+      zoneIds: zones,
+      msg: matching(/^3 times in 11 s, 3 zones, last: zone 103 → .*: lost events of 2026-11-20,/),
+    })),
+  )
+  await clock.advance(5 * minute)
+  tick()
+  expect(log.lines()).toHaveLength(4)
+})
+
+it('what happens to a part or an object is told of its zone', () => {
+  const { log, emit } = setUp('info', 500)
+  const part = `shield_zone=102/day=${day}/0001-20261120T120000Z-0fb31693e8.ndjson`
+  emit({ name: 'FileCut', sink: 'archive', part, bytes: 12, keptAside: false })
+  emit({ name: 'ObjectAdopted', sink: 'siem', key: `waf/shield_zone=101/day=${day}/ab-000001.ndjson.gz` })
+  expect(log.lines()).toMatchObject([
+    { sink: 'archive', zone: 102, day },
+    { sink: 'siem', zone: 101, day, msg: matching(/^zone 101 \(shop\) → siem: found waf\//) },
+  ])
+})
+
 it('a failure is one line for each reason and side, not for each zone', () => {
   const { log, emit } = setUp('info', 500)
   for (let zone = 101; zone < 601; zone++) {

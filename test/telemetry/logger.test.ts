@@ -117,7 +117,7 @@ describe('the logger', () => {
       secret: new Secret('hunter2'),
       holder: { token: new Secret('hunter2') },
       long: 'x'.repeat(100_000),
-      many: Array.from({ length: 1000 }, (_, index) => index),
+      many: Array.from({ length: 1000 }, String),
       deep,
       big: 10n,
       nan: Number.NaN,

@@ -101,7 +101,7 @@ export function observationOf(zones: readonly Zone[], sinks: readonly string[], 
   const route = { time: { nowMs: caughtUpAtMs + lagSeconds * 1000 }, caughtUpAtMs }
   const gap = { zone: 101, sink: 'siem' }
   return {
-    settings: { zones, sinks },
+    settings: { zones, sinks, policy: { everyMs: 30_000 } },
     routes: zones.flatMap(({ id }) =>
       sinks.map((sink) => ({ ...route, summary: { zone: id, sink, timeToLossSeconds: 90_000 } })),
     ),
