@@ -125,9 +125,8 @@ export class FingerprintSet {
       if (this.#hasZero) return false
       this.#hasZero = true
     } else {
-      if (!this.#isFree(this.#slotOf(high, low))) return false
       this.#makeRoom(this.#size + 1)
-      this.#put(high, low)
+      if (!this.#put(high, low)) return false
       if ((high & ownIdBit) !== 0) this.#hasOwnIds = true
     }
     this.#size++
@@ -147,10 +146,12 @@ export class FingerprintSet {
     return this.#slots[slot] === 0 && this.#slots[slot + 1] === 0
   }
 
-  #put(high: number, low: number): void {
+  #put(high: number, low: number): boolean {
     const slot = this.#slotOf(high, low)
+    if (!this.#isFree(slot)) return false
     this.#slots[slot] = high
     this.#slots[slot + 1] = low
+    return true
   }
 
   #makeRoom(fingerprints: number): void {
