@@ -63,6 +63,27 @@ const theFaults = fc.record({
   failover: share(0, 0, 0.02),
 })
 
+/** Between polls, for each page of each listing: about 20,000 requests in a run. */
+const leastPauseMs = 20_000
+
+interface Work {
+  readonly world: { readonly pageSize: number; readonly pageOverlap: number }
+  readonly zones: number
+  readonly sinks: number
+  readonly objects: boolean
+  readonly perDay: number
+  readonly everyMs: number
+}
+
+/** Frequent polls, and long listings of many streams, are each drawn: a run of both would take an hour in place of seconds. */
+function withinMinutes<Options extends Work>(options: Options): Options {
+  const { world, zones, sinks, objects, perDay, everyMs } = options
+  const eventsOfPage = world.pageSize - world.pageOverlap
+  const pauseMs = (leastPauseMs * zones * (sinks + Number(objects))) / eventsOfPage
+  const rarer = Math.max(everyMs, Math.min(1_800_000, perDay * pauseMs))
+  return { ...options, everyMs: rarer, perDay: Math.min(perDay, Math.max(5, Math.floor(rarer / pauseMs))) }
+}
+
 /** Any run. Most of what goes wrong is off in most runs, so that each fault is also seen alone. */
 export const anyRun = fc
   .record({
@@ -122,5 +143,6 @@ export const anyRun = fc
   .map((options) =>
     options.world.dates === 'none' ? { ...options, world: { ...options.world, skewMs: 0 } } : options,
   )
+  .map(withinMinutes)
 
 export type RunOptions = typeof anyRun extends fc.Arbitrary<infer Options> ? Options : never
