@@ -2,14 +2,27 @@
 // JavaScript, and `cli.ts` links to it: Node begins to run it 45 ms sooner than a file whose types it has to strip first,
 // and one older than 24 can run it at all. The version check comes before any other import, which such a Node could not
 // read.
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+
+const isCheckout = import.meta.url.endsWith('/src/cli.js')
+
+/** Where an older Node runs this: how Node 24 gets here, or why `npm ci` left none. */
+function remedy() {
+  if (!isCheckout) return 'Install it from https://nodejs.org, then run this again.'
+  const has = (path) => existsSync(new URL(`../node_modules/${path}`, import.meta.url))
+  if (has('.bin/node')) return 'npm run -s shieldlog -- COMMAND uses the one that npm ci installed.'
+  if (!has('')) return 'Run npm ci, which installs it for the npm scripts.'
+  if (has('node'))
+    return 'npm ci installed none, since scripts of packages are off: run npm rebuild node --ignore-scripts=false'
+  return 'npm ci installed none, since development packages are left out: run npm ci --include=dev'
+}
 
 const [major = 0] = process.versions.node.split('.').map(Number)
 if (major < 24) {
-  const remedy = import.meta.url.endsWith('/src/cli.js')
-    ? 'npm run -s shieldlog -- COMMAND uses the one that npm ci installs.'
-    : 'Install it from https://nodejs.org, then run this again.'
-  process.stderr.write(`shieldlog needs Node 24 or later; this is Node ${process.versions.node}. ${remedy}\n`)
+  process.stderr.write(
+    `shieldlog needs Node 24 or later; this is Node ${process.versions.node}. ${remedy()}\n`,
+  )
   process.exitCode = 1
 } else {
   const argv = process.argv.slice(2)
@@ -28,7 +41,11 @@ if (major < 24) {
   enableCompileCache({
     directory: fileURLToPath(new URL('../node_modules/.cache/shieldlog', import.meta.url)),
   })
-  const { main } = await import('./program/main.ts')
+  const { main } = await import('./program/main.ts').catch((error) => {
+    if (!isCheckout || error.code !== 'ERR_MODULE_NOT_FOUND') throw error
+    process.stderr.write(`${error.message}: run npm ci, which installs what shieldlog needs\n`)
+    process.exit(1)
+  })
   isLoading = false
   process.exitCode = await main(argv, { exit: (code) => process.exit(code), hasHungUp: () => hasHungUp })
   // A handle that a library left open must not keep a finished command alive. By now stdout is flushed, or its reader

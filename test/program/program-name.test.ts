@@ -1,5 +1,5 @@
-import { symlinkSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { commandLine, programName } from '../../src/terminal/program-name.ts'
 import { startCli, startNode } from '../setup/processes.ts'
@@ -50,12 +50,49 @@ test('help and hints name the program as it was called', async () => {
   expect(help).not.toMatch(/^\s*shieldlog /m)
 })
 
-test('on an older Node the first line names the required version', async () => {
+/** A checkout in which `npm ci` left `installed`; its `cli.ts` needs nothing else up to what is tried here. */
+function checkoutWith(...installed: string[]): string {
+  const folder = temporaryFolder()
+  cpSync(join(projectFolder, 'src/cli.js'), join(folder, 'src/cli.js'))
+  symlinkSync('cli.js', join(folder, 'src/cli.ts'))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  for (const path of installed) mkdirSync(join(folder, path), { recursive: true })
+  return join(folder, 'src/cli.ts')
+}
+
+async function failureOf(args: readonly string[]): Promise<string> {
+  const child = startNode([...args, 'run'])
+  expect(await child.exited).toMatchObject({ code: 1 })
+  return child.stderr()
+}
+
+test.each([
+  ['before npm ci', [], 'Run npm ci, which installs it for the npm scripts.'],
+  [
+    'after npm ci',
+    ['node_modules/.bin/node'],
+    'npm run -s shieldlog -- COMMAND uses the one that npm ci installed.',
+  ],
+  [
+    'without scripts of packages',
+    ['node_modules/node'],
+    'npm ci installed none, since scripts of packages are off: run npm rebuild node --ignore-scripts=false',
+  ],
+  [
+    'without development packages',
+    ['node_modules/zod'],
+    'npm ci installed none, since development packages are left out: run npm ci --include=dev',
+  ],
+])('an older Node names the version and the remedy, in one line: %s', async (_, installed, remedy) => {
   const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '20.19.0' })`
   // Which cannot read TypeScript either.
   const flags = ['--no-strip-types', '--import', older]
-  const child = startNode([...flags, join(projectFolder, 'src/cli.ts'), 'run'])
-  expect(await child.exited).toMatchObject({ code: 1 })
-  expect(child.stderr()).toMatch(/^shieldlog needs Node 24 or later; this is Node 20\.19\.0\. \S/)
-  expect(child.stderr().trim()).not.toContain('\n')
+  const text = `shieldlog needs Node 24 or later; this is Node 20.19.0. ${remedy}\n`
+  expect(await failureOf([...flags, checkoutWith(...installed)])).toBe(text)
+})
+
+test('without installed packages the remedy is npm ci, in one line', async () => {
+  const place = checkoutWith('src/program')
+  writeFileSync(join(dirname(place), 'program/main.ts'), "import 'commander'\n")
+  expect(await failureOf([place])).toMatch(/^Cannot find package 'commander' .*: run npm ci, .*\n$/)
 })
