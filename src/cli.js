@@ -10,9 +10,9 @@ const isCheckout = import.meta.url.endsWith('/src/cli.js')
 /** Where an older Node runs this: how Node 24 gets here, or why `npm ci` left none. */
 function remedy() {
   if (!isCheckout) return 'Install it from https://nodejs.org, then run this again.'
-  const has = (path) => existsSync(new URL(`../node_modules/${path}`, import.meta.url))
+  const has = (path = '') => existsSync(new URL(`../node_modules/${path}`, import.meta.url))
   if (has('.bin/node')) return 'npm run -s shieldlog -- COMMAND uses the one that npm ci installed.'
-  if (!has('')) return 'Run npm ci, which installs it for the npm scripts.'
+  if (!has()) return 'Run npm ci, which installs it for the npm scripts.'
   if (has('node'))
     return 'npm ci installed none, since scripts of packages are off: run npm rebuild node --ignore-scripts=false'
   return 'npm ci installed none, since development packages are left out: run npm ci --include=dev'

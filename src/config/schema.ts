@@ -1,4 +1,6 @@
+import { isIP } from 'node:net'
 import * as z from 'zod'
+import { withoutBrackets } from '../domain/text/http-rules.ts'
 import { Secret } from '../domain/text/secret.ts'
 import type { Zone } from '../domain/stream.ts'
 import { AzureBlobSinkConfig } from '../sinks/azure-blob/config.ts'
@@ -19,6 +21,7 @@ import {
   headerSecret,
   secretUrl,
   httpUrl,
+  marks,
   name,
   secret,
   secretFile,
@@ -203,8 +206,20 @@ const DeadLettersConfig = section('Events that a sink never accepts', {
   ).default(67_108_864),
 })
 
+/** Labels of a name; a last one of digits only would be a short form of an IPv4 address. */
+const hostName = /^(?!(.*\.)?\d+\.?$)[a-z0-9_]([\w-]*\w)?(\.\w([\w-]*\w)?)*\.?$/i
+
+const listenHost = z
+  .string()
+  .refine((host) => isIP(withoutBrackets(host)) !== 0 || hostName.test(host), {
+    message: 'is not an address or a name of this host',
+  })
+  .register(marks, { remedy: 'write one without scheme and port: 127.0.0.1, 0.0.0.0, ::1, :: or localhost' })
+
 const address = {
-  host: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
+  host: described(listenHost, 'Address or name to listen on')
+    .transform(withoutBrackets)
+    .prefault('127.0.0.1'),
   port: count('Port to listen on; 0 takes a free one and prints it', { min: 0, max: 65_535 }).default(9871),
 }
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import * as z from 'zod'
 import { percentDecoded } from '../domain/text/decode.ts'
-import type { SettingError } from '../domain/text/http-rules.ts'
+import { type SettingError, withoutBrackets } from '../domain/text/http-rules.ts'
 import { Secret } from '../domain/text/secret.ts'
 import type { RedisServers } from '../domain/redis-servers.ts'
 import { addIssue, duration, marks, name, secret, secretFile } from '../fields/fields.ts'
@@ -166,8 +166,4 @@ function redisStore(
     ...(server.protocol === 'rediss:' && { tls: {} }),
     ...own,
   }
-}
-
-function withoutBrackets(host: string): string {
-  return host.replace(/^\[|\]$/g, '')
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { RequestOptions } from 'node:http'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { Failure, messageOf } from '../domain/failure.ts'
 import { systemCode } from '../domain/text/system-error.ts'
@@ -50,25 +51,31 @@ const patienceMs = 4_000
 /** Addresses that mean all of this host, and the one that reaches it. */
 const everywhere = ['0.0.0.0', '::']
 
-export function healthUrl({ host, port }: { readonly host: string; readonly port: number }): string {
-  return `http://${authority(everywhere.includes(host) ? '127.0.0.1' : host, port)}/healthz`
-}
-
-/** Asks a liveness probe, never through a proxy. Throws Failure unless it answers 200 in time. */
-export async function probeHealth(url: string, clock: Waits, signal: AbortSignal): Promise<void> {
-  const status = await withDeadline(patienceMs, signal, clock, (inTime) => statusOf(url, inTime))
+/** Asks a liveness probe, never through a proxy. Throws Failure unless it answers 200 in time; resolves with its URL. */
+export async function probeHealth(
+  server: { readonly host: string; readonly port: number },
+  clock: Waits,
+  signal: AbortSignal,
+): Promise<string> {
+  const host = everywhere.includes(server.host) ? '127.0.0.1' : server.host
+  const url = `http://${authority(host, server.port)}/healthz`
+  const status = await withDeadline(patienceMs, signal, clock, (inTime) =>
+    statusOf({ host, port: server.port, path: '/healthz', agent: new Agent(), signal: inTime }, url),
+  )
   if (status !== 200) throw new Failure('retry', 'server_error', `${url} answered ${status}`)
+  return url
 }
 
-function statusOf(url: string, signal: AbortSignal): Promise<number> {
+/** By host and port: no URL may hold the zone of an IPv6 address. */
+function statusOf(options: RequestOptions & { readonly signal: AbortSignal }, url: string): Promise<number> {
   return new Promise((resolve, reject) => {
-    const request = get(url, { agent: new Agent(), signal }, (response) => {
+    const request = get(options, (response) => {
       response.resume()
       resolve(response.statusCode ?? 0)
     })
     request.on('error', (error) => {
       const told = systemCode(error) === 'ECONNREFUSED' ? 'connection refused' : messageOf(error)
-      const why = signal.aborted ? 'no answer in time' : told
+      const why = options.signal.aborted ? 'no answer in time' : told
       reject(new Failure('retry', 'network', `${url}: ${why}`))
     })
   })

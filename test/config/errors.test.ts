@@ -86,6 +86,13 @@ const bad: readonly Row[] = [
   ofHttp('headers: { __proto__: "1" }', 'headers.__proto__', 'is not a setting'),
   ofHttp('signature: { header: Content-Type, secret: abcdefgh }', 'signature.header', 'choose another one'),
   ['server: { port: 65536 }', 'server.port', 'is too large; write a whole number from 0 to 65535'],
+  ...['localhost:9871', 'http://localhost', '*', '127.1', '1.2.3.256', 'a b', '', 'fe80::x'].map(
+    (host): Row => [
+      `server: { host: ${JSON.stringify(host)} }`,
+      'server.host',
+      'is not an address or a name of this host; write one without scheme and port: 127.0.0.1, 0.0.0.0, ::1',
+    ],
+  ),
   ['server: { token: a, tokenFile: ./shieldlog.yaml }', 'server.tokenFile', 'remove token or tokenFile'],
   ['notify: [{ name: ops, kind: slack }]', 'notify[0].url', 'is missing; set url or urlFile'],
   [

@@ -1,6 +1,10 @@
 import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { loadServerAddress } from '../../src/config/load.ts'
+import { listenOn } from '../../src/server/listen.ts'
 import { serveHttp } from '../setup/http-server.ts'
 import { startCli, type ProcessOptions } from '../setup/processes.ts'
 import { executeWith } from './workshop.ts'
@@ -27,6 +31,23 @@ test('the port comes from the configuration, no key is needed and no proxy is us
   expect(await healthOf(settings, env)).toEqual({
     code: 0,
     stdout: `http://127.0.0.1:${port}/healthz answers 200\n`,
+    stderr: '',
+  })
+})
+
+const loopback = Object.entries(networkInterfaces()).find(([, all]) => all?.some(({ internal }) => internal))
+const hosts = ['127.0.0.1', 'localhost', '::1', '[::1]', `::1%${loopback?.[0]}`, '::', '0.0.0.0', '::0']
+
+test.each(hosts)('a server on %s is asked where it listens', async (written) => {
+  const file = join(temporaryFolder(), 'shieldlog.yaml')
+  const settings = (port: number) => `server: { host: ${JSON.stringify(written)}, port: ${port} }`
+  writeFileSync(file, settings(0))
+  const { host } = loadServerAddress(file, {})
+  await using server = createServer((_, response) => response.end())
+  const { port } = await listenOn(server, host, 0)
+  writeFileSync(file, settings(port))
+  expect(await executeWith(file, ['health'])).toMatchObject({
+    stdout: expect.stringMatching(`^http://.+:${port}/healthz answers 200\n$`) as string,
     stderr: '',
   })
 })

@@ -31,8 +31,13 @@ export function headerValueError(value: string): SettingError | undefined {
   }
 }
 
+/** A host as the network names it: URLs write brackets around an IPv6 address. */
+export function withoutBrackets(host: string): string {
+  return host.replace(/^\[|\]$/g, '')
+}
+
 /** Whether a host, as written in a URL or a setting, is a loopback name or address of this machine. */
 export function isLoopback(host: string): boolean {
-  const name = host.replace(/^\[|\]$/g, '').toLowerCase()
+  const name = withoutBrackets(host).toLowerCase()
   return name === 'localhost' || name === '::1' || name.endsWith('.localhost') || /^127(\.\d+){3}$/.test(name)
 }

@@ -4,7 +4,7 @@ import { isFailure, messageOf } from '../../domain/failure.ts'
 import { orAborted, withDeadline } from '../../domain/promises.ts'
 import { counted, printable } from '../../domain/text/terminal-text.ts'
 import type { WorkerStatus } from '../../ports/store.ts'
-import { probePort } from '../../server/listen.ts'
+import { authority, probePort } from '../../server/listen.ts'
 import { heldSinks, type HeldSinks } from '../../assemble/held-sinks.ts'
 import { probeStore, stateName, workersOn } from '../../assemble/state.ts'
 import { foreignParts } from '../../assemble/other-state.ts'
@@ -70,10 +70,10 @@ export async function* check(
   const { host, port } = config.server
   const [listening] = await attempt('port', portMs, async () => {
     await probePort(host, port)
-    return [ok('port', port === 0 ? 'any free one' : `${host}:${port}`)]
+    return [ok('port', port === 0 ? 'any free one' : authority(host, port))]
   })
   const isItsOwn = running !== undefined && listening!.text.includes('in use')
-  yield isItsOwn ? note(`${host}:${port} is in use; ${running!.name} is running`, 'port') : listening!
+  yield isItsOwn ? note(`${authority(host, port)} is in use; ${running!.name} is running`, 'port') : listening!
 
   const sinks = config.sinks.map(async (settings) => {
     const why = held.get(settings.name)

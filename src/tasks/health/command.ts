@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { systemClock } from '../../clock.ts'
 import { loadServerAddress } from '../../config/load.ts'
 import type { ServerAddress } from '../../config/schema.ts'
-import { healthUrl, probeHealth } from '../../server/listen.ts'
+import { probeHealth } from '../../server/listen.ts'
 import { ConfigErrors } from '../../config/errors.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { Registration } from '../command.ts'
@@ -13,8 +13,7 @@ export function register({ command, io }: Registration): void {
     .addHelpText('after', example('health -c /etc/shieldlog/shieldlog.yaml'))
     .action(async (_: unknown, command: Command) => {
       const { config } = command.optsWithGlobals<{ config?: string }>()
-      const url = healthUrl(addressIn(config))
-      await probeHealth(url, systemClock, io.signal)
+      const url = await probeHealth(addressIn(config), systemClock, io.signal)
       io.stdout.write(`${url} answers 200\n`)
     })
 }
