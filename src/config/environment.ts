@@ -61,6 +61,20 @@ export function unknownNames(env: Environment, asked: ReadonlySet<string>): stri
     })
 }
 
+export const withoutQuotes = 'write it without the quotation marks, which are part of the value'
+
+/** A shell takes quotation marks off; an env file of Docker keeps them. */
+export function isQuoted(text = ''): boolean {
+  return /^\s*(["']).*\1\s*$/s.test(text)
+}
+
+/** Notes of names with quotation marks around their values. */
+export function quotedNames(env: Environment, asked: ReadonlySet<string>): string[] {
+  return Object.keys(env)
+    .filter((name) => (isOurName(name) || asked.has(name)) && isQuoted(env[name]))
+    .map((name) => `${name} is quoted; ${withoutQuotes}`)
+}
+
 interface Coerced {
   readonly value: unknown
   /** It was parsed as YAML, so `${…}` inside it is expanded as in a file. */

@@ -1,5 +1,5 @@
 import { ConfigErrors, isWithin, valueAt } from './errors.ts'
-import { type Environment, unknownNames } from './environment.ts'
+import { type Environment, quotedNames, unknownNames } from './environment.ts'
 import { type LoadOptions, ConfigReading } from './reading.ts'
 import { checkSinks, resolveConfig } from './resolve.ts'
 import { type Config, ServerAddress } from './schema.ts'
@@ -36,7 +36,10 @@ export function loadConfig(options: LoadOptions = {}): Loaded {
     overridden: [...reading.overridden].map(
       ([path, name]) => `${path} is overridden by the environment: ${name}`,
     ),
-    warnings: [...unknownNames(reading.env, reading.asked), ...configWarnings(config)],
+    warnings: [
+      ...[unknownNames, quotedNames].flatMap((namesOf) => namesOf(reading.env, reading.asked)),
+      ...configWarnings(config),
+    ],
     exposed: file === undefined ? [] : readableSecretsWarnings(file, reading.plainSecrets),
     ...(file?.path === undefined ? {} : { file: file.path }),
   }

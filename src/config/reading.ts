@@ -4,7 +4,7 @@ import { Secret } from '../domain/text/secret.ts'
 import { complaint, flatten, refusedChoice, unresolvedHost } from './complaints.ts'
 import { type ConfigError, isWithin, type Path, pathText, type Report, valueAt } from './errors.ts'
 import { fileShape } from './file-shape.ts'
-import { coerce, type Environment, namesIn } from './environment.ts'
+import { coerce, type Environment, isQuoted, namesIn, withoutQuotes } from './environment.ts'
 import { type Needs, usesSecretsOf } from './needs.ts'
 import { ConfigFile } from './schema.ts'
 import {
@@ -100,8 +100,10 @@ export class ConfigReading {
   readonly report: Report = (path, complained) => {
     const at = pathText(path)
     if (this.errors.some((error) => isWithin(at, error.path))) return
-    const { where } = this.originOf(path)
-    this.errors.push({ path: at, ...complained, ...(where === undefined ? {} : { where }) })
+    const { source, where } = this.originOf(path)
+    const isOfQuotes = source === 'environment' && isQuoted(this.env[where!])
+    const told = isOfQuotes ? { ...complained, remedy: withoutQuotes } : complained
+    this.errors.push({ path: at, ...told, ...(where === undefined ? {} : { where }) })
   }
 
   /** The settings by the schema; undefined after a report. */

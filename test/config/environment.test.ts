@@ -215,3 +215,13 @@ test('warns only about unknown SHIELDLOG_ names, with the nearest known name', (
     'SHIELDLOG_QQQQQQQQQQQQ is not a setting',
   ])
 })
+
+test('a value in quotation marks, as an env file of Docker keeps them, is noted or refused with the remedy', () => {
+  const remedy = 'write it without the quotation marks, which are part of the value'
+  const env = { [key]: '"k"', TOKEN: "'t'", OTHER: '"x"', SHIELDLOG_STATE: 'sqlite:"a".db' }
+  const yaml = 'zones: [1]\nserver: { token: "${TOKEN}" }\n'
+  expect(load({ yaml, env }).warnings).toEqual([`${key} is quoted; ${remedy}`, `TOKEN is quoted; ${remedy}`])
+  expect(errorsOf({ yaml, env: { ...env, SHIELDLOG_SERVER_PORT: '"1"' } })).toMatchObject([
+    { path: 'server.port', where: 'SHIELDLOG_SERVER_PORT', remedy },
+  ])
+})
