@@ -3,6 +3,7 @@
 // and one older than 24 can run it at all. The version check comes before any other import, which such a Node could not
 // read.
 import { existsSync } from 'node:fs'
+import { isatty } from 'node:tty'
 import { fileURLToPath } from 'node:url'
 
 const isCheckout = import.meta.url.endsWith('/src/cli.js')
@@ -27,9 +28,15 @@ if (major < 24) {
 } else {
   const argv = process.argv.slice(2)
   // Before anything is loaded, since without a listener a signal ends the process, and a stop would not exit with 0.
-  // `run` reads its configuration again for a SIGHUP once it ships; the other commands keep what that does by default.
+  // `run` reads its configuration again for a SIGHUP once it ships, and stops for that of the terminal that it was started
+  // on, when that is gone; the other commands keep what a SIGHUP does by default.
   let hasHungUp = false
-  if (argv.includes('run') || argv.includes('demo')) process.on('SIGHUP', () => (hasHungUp = true))
+  const isOnTerminal = isatty(0)
+  if (argv.includes('run') || argv.includes('demo'))
+    process.on('SIGHUP', () => {
+      if (isOnTerminal && !isatty(0)) process.emit('SIGTERM', 'SIGTERM')
+      else hasHungUp = true
+    })
   // Nothing has started while the modules load, so a stop signal ends the process at once. The listeners stay registered:
   // removing them before `main` adds its own would let a signal in between kill the process.
   let isLoading = true

@@ -48,7 +48,7 @@ export async function main(argv: readonly string[], start: Start): Promise<numbe
   return code === exitCodes.done ? exitCodes.failed : code
 }
 
-/** A reader that closed the pipe (`| head`) is not an error; a full disk is. */
+/** A reader that closed the pipe (`| head`) or its terminal is not an error; a full disk is. */
 function watchOutput(): { isGone(): boolean; lost(signal: AbortSignal): Promise<Error | undefined> } {
   let first: Error | undefined
   process.stdout.on('error', (error: Error) => (first ??= error))
@@ -59,7 +59,8 @@ function watchOutput(): { isGone(): boolean; lost(signal: AbortSignal): Promise<
       // The last write may still fail.
       const written = new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
       await Promise.race([written, stopped(signal)])
-      return first === undefined || systemCode(first) === 'EPIPE' ? undefined : first
+      const whenClosed = process.stdout.isTTY ? 'EIO' : 'EPIPE'
+      return first === undefined || systemCode(first) === whenClosed ? undefined : first
     },
   }
 }
@@ -127,9 +128,11 @@ function processIo({ exit, hasHungUp }: Start): Io {
     ...(process.stdin.isTTY && { onQuitKey }),
     exit,
     onHangup(callback) {
-      process.on('SIGHUP', callback)
-      if (hasHungUp()) callback()
-      return () => process.off('SIGHUP', callback)
+      // That of a closed terminal has stopped the process.
+      const listener = () => signal.aborted || callback()
+      process.on('SIGHUP', listener)
+      if (hasHungUp()) listener()
+      return () => process.off('SIGHUP', listener)
     },
   }
 }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
@@ -129,6 +130,22 @@ describe.skipIf(!terminalAvailable())('on a terminal', () => {
     const dumb = startOnTerminal(command, { cwd: folder, env: { TERM: 'dumb' } })
     expect((await dumb.exited).code, dumb.stdout()).toBe(2)
     expect(dumb.stdout()).toContain('--watch needs a terminal that can redraw')
+  })
+
+  test('run reads its settings again for a SIGHUP, and ends for that of its closed terminal', async () => {
+    const { folder } = await openWorkshopWithApi({ days: 2 }, { log: { format: 'json' } })
+    const command = `${program} run -c shieldlog.yaml 2>run.log`
+    const terminal = startOnTerminal(`sh -c 'echo $$; exec ${command}'`, { cwd: folder })
+    const [pid] = await terminal.waitForLine(/^\d+/)
+    const log = () => readFileSync(join(folder, 'run.log'), 'utf8')
+    const logged = (event: string) => waitFor(() => log().includes(`"event":"${event}"`), { what: log })
+    await logged('Started')
+    process.kill(Number(pid), 'SIGHUP')
+    await logged('ConfigReloaded')
+    await terminal.kill('SIGKILL')
+    const isGone = () => spawnSync('kill', ['-0', pid!]).status !== 0
+    await waitFor(isGone, { what: 'the end of the process' })
+    expect(log()).toMatch(/"event":"Stopped".*\n$/)
   })
 
   // Ctrl-C signals all processes of the terminal, and npm passes it on to the command that it runs: two signals.
