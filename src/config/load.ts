@@ -38,7 +38,7 @@ export function loadConfig(options: LoadOptions = {}): Loaded {
     ),
     warnings: [
       ...[unknownNames, quotedNames].flatMap((namesOf) => namesOf(reading.env, reading.asked)),
-      ...configWarnings(config),
+      ...configWarnings(config, reading.env),
     ],
     exposed: file === undefined ? [] : readableSecretsWarnings(file, reading.plainSecrets),
     ...(file?.path === undefined ? {} : { file: file.path }),

@@ -74,43 +74,105 @@ test('each known action has a disposition, so that formats and suggestions know 
 })
 
 const key = { SHIELDLOG_API_ACCESS_KEY: 'k', SHIELDLOG_ZONES: '1' }
-const sink = (url: string, headers = {}) => ({ sinks: [{ type: 'http', name: 'siem', url, headers }] })
-const azure = { type: 'http', preset: 'sentinel', name: 'azure', url: 'https://x.ingest.monitor.azure.com' }
-const login = {
-  ruleId: 'dcr-1',
-  stream: 'Custom-Shield',
-  tenantId: 't',
-  clientId: 'c',
-  clientSecret: 'hunter2',
-}
-const sentinel = (loginUrl: string) => ({ sinks: [{ ...azure, ...login, loginUrl }] })
-const header = { Authorization: 'Bearer hunter2' }
+const header = 'headers: { Authorization: Bearer hunter2 }'
+const ofHttp = (settings: string) => `sinks: [{ type: http, name: siem, ${settings} }]`
+const sentinel = (loginUrl: string) =>
+  'sinks: [{ type: http, preset: sentinel, name: azure, url: "https://x.ingest.monitor.azure.com", ruleId: dcr-1, ' +
+  `stream: Custom-Shield, tenantId: t, clientId: c, clientSecret: hunter2, loginUrl: "${loginUrl}" }]`
+const aws = 'aws: { region: eu-central-1, accessKeyId: AKIAEXAMPLE, secretAccessKey: hunter2 }'
+const s3 = (endpoint: string) =>
+  `sinks: [{ type: s3, name: lake, bucket: logs, endpoint: "${endpoint}", region: eu-central-1 }]`
+const blob = (endpoint: string) =>
+  `sinks: [{ type: azure-blob, name: lake, account: logs, container: logs, endpoint: "${endpoint}" }]`
+const kafka = (broker: string, more = '') =>
+  `sinks: [{ type: kafka, brokers: ["[::1]:9092", "${broker}"], topic: t, ${more}
+  sasl: { mechanism: plain, username: u, password: hunter2 } }]`
+
+/** What is warned of, without the common words. */
+const sentBy = (yaml: string, env = {}) =>
+  load({ yaml, env: { ...key, ...env } }).warnings.map((text) => text.replace('shieldlog sends ', ''))
 
 test.each([
-  [sink('http://siem.example/in', header), 'sinks[0].url: shieldlog sends the credentials of sink siem'],
-  [sink('http://10.0.0.4:8080/', header), 'sinks[0].url'],
-  [{ api: { baseUrl: 'http://gate.example' } }, 'api.baseUrl: shieldlog sends the access key'],
   [
-    sentinel('http://login.example'),
-    'sinks[0].loginUrl: shieldlog sends the client secret of sink azure to login.example unencrypted; use https',
+    ofHttp(`url: "http://h.example/in", ${header}`),
+    'sinks[0].url: the credentials of sink siem to h.example',
   ],
-])('warns about credentials over plain http: %j', (settings, text) => {
-  const { warnings } = load({ yaml: JSON.stringify(settings), env: key })
-  expect(warnings).toEqual([expect.stringContaining(text)])
+  [
+    ofHttp(`url: "http://10.0.0.4:8080/", ${header}`),
+    'sinks[0].url: the credentials of sink siem to 10.0.0.4',
+  ],
+  [
+    ofHttp('url: "http://h.example/?token=hunter2"'),
+    'sinks[0].url: the credentials of sink siem to h.example',
+  ],
+  [
+    ofHttp('preset: sumologic, url: "http://h.example/hunter2"'),
+    'sinks[0].url: the credentials of sink siem to h.example',
+  ],
+  [
+    ofHttp(`preset: elasticsearch, url: "http://h.example", ${aws}`),
+    'sinks[0].url: signed requests of sink siem to h.example',
+  ],
+  [sentinel('http://login.example'), 'sinks[0].loginUrl: the client secret of sink azure to login.example'],
+  [s3('http://minio.example:9000'), 'sinks[0].endpoint: signed requests of sink lake to minio.example'],
+  [blob('http://h.example'), 'sinks[0].endpoint: the credentials of sink lake to h.example'],
+  [kafka('kafka:9092'), 'sinks[0].brokers: the credentials of sink kafka to kafka'],
+  ['api: { baseUrl: "http://gate.example" }', 'api.baseUrl: the access key to gate.example'],
+  ['state: "redis://:hunter2@redis"', 'state: the password of Redis to redis'],
+  [
+    'state: { redis: { cluster: ["127.0.0.1:1", "a.example:1"], password: hunter2 } }',
+    'state: the password of Redis to a.example',
+  ],
+  [
+    'notify: [{ name: ops, kind: slack, url: "http://h.example/hunter2" }]',
+    'notify[0].url: the URL of notify ops, which is a secret, to h.example',
+  ],
+  [
+    'heartbeat: { url: "http://h.example/hunter2" }',
+    'heartbeat.url: the URL of the heartbeat, which is a secret, to h.example',
+  ],
+])('credentials that other hosts get in plain text are warned of: %s', (yaml, told) => {
+  const warnings = sentBy(yaml)
+  expect(warnings).toEqual([expect.stringMatching(/ unencrypted; (use https|use rediss|set tls)/)])
+  expect(warnings[0]).toContain(`${told} unencrypted`)
   expect(warnings[0]).not.toContain('hunter2')
 })
 
+test('the password of a proxy that it gets in plain text is warned of, by the name that holds it', () => {
+  const env = { https_proxy: 'http://u:hunter2@proxy.example:3128', ALL_PROXY: 'u:hunter2@p.example' }
+  expect(sentBy('', env)).toEqual([
+    'https_proxy: the password of the proxy to proxy.example unencrypted; use https',
+    'ALL_PROXY: the password of the proxy to p.example unencrypted; use https',
+  ])
+  expect(
+    sentBy('', { HTTPS_PROXY: 'https://u:p@proxy.example', HTTP_PROXY: 'http://proxy.example' }),
+  ).toEqual([])
+})
+
 test.each([
-  sink('https://siem.example/in', header),
-  sink('http://127.0.0.1:8080/', header),
-  sink('http://[::1]:8080/', header),
-  sink('http://localhost:8080/', header),
-  sink('http://siem.example/in'),
-  { api: { baseUrl: 'http://127.0.0.1:9' } },
+  ofHttp(`url: "https://siem.example/in", ${header}`),
+  ofHttp(`url: "http://127.0.0.1:8080/", ${header}`),
+  ofHttp(`url: "http://[::1]:8080/", ${header}`),
+  ofHttp(`url: "http://localhost:8080/", ${header}`),
+  ofHttp('url: "http://siem.example/in?source=waf"'),
   sentinel('https://login.example'),
   sentinel('http://127.0.0.1:9'),
-])('does not warn about https, loopback addresses, or URLs without credentials: %j', (settings) => {
-  expect(load({ yaml: JSON.stringify(settings), env: key }).warnings).toEqual([])
+  s3('http://127.0.0.1:9000'),
+  s3('https://minio.example'),
+  blob('http://localhost:10000'),
+  kafka('127.0.0.1:9092'),
+  kafka('kafka:9092', 'tls: {},'),
+  'sinks: [{ type: kafka, brokers: ["kafka:9092"], topic: t }]',
+  'sinks: [{ type: syslog, host: siem.example, protocol: tcp }]',
+  'api: { baseUrl: "http://127.0.0.1:9" }',
+  'state: "redis://redis"',
+  'state: "rediss://:p@redis"',
+  'state: "redis://:p@127.0.0.1"',
+  'state: { redis: { url: "redis://:p@redis", tls: {} } }',
+  'notify: [{ name: ops, kind: pagerduty, routingKey: k }]',
+  'heartbeat: { url: "http://127.0.0.1:9/x" }',
+])('TLS, loopback addresses and places without credentials are not warned of: %s', (yaml) => {
+  expect(sentBy(yaml)).toEqual([])
 })
 
 function exposedIn(yaml: string, mode: number): readonly string[] {
