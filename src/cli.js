@@ -19,6 +19,17 @@ function remedy() {
   return 'npm ci installed none, since development packages are left out: run npm ci --include=dev'
 }
 
+async function load() {
+  try {
+    return await import('./program/main.ts')
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND'
+    if (!isCheckout || !isMissing) throw error
+    process.stderr.write(`${error.message}: run npm ci, which installs what shieldlog needs\n`)
+    return process.exit(1)
+  }
+}
+
 const [major = 0] = process.versions.node.split('.').map(Number)
 if (major < 24) {
   process.stderr.write(
@@ -48,11 +59,7 @@ if (major < 24) {
   enableCompileCache({
     directory: fileURLToPath(new URL('../node_modules/.cache/shieldlog', import.meta.url)),
   })
-  const { main } = await import('./program/main.ts').catch((error) => {
-    if (!isCheckout || error.code !== 'ERR_MODULE_NOT_FOUND') throw error
-    process.stderr.write(`${error.message}: run npm ci, which installs what shieldlog needs\n`)
-    process.exit(1)
-  })
+  const { main } = await load()
   isLoading = false
   process.exitCode = await main(argv, { exit: (code) => process.exit(code), hasHungUp: () => hasHungUp })
   // A handle that a library left open must not keep a finished command alive. By now stdout is flushed, or its reader

@@ -143,7 +143,7 @@ describe.skipIf(!terminalAvailable())('on a terminal', () => {
     process.kill(Number(pid), 'SIGHUP')
     await logged('ConfigReloaded')
     await terminal.kill('SIGKILL')
-    const isGone = () => spawnSync('kill', ['-0', pid!]).status !== 0
+    const isGone = () => spawnSync('kill', ['-0', pid]).status !== 0
     await waitFor(isGone, { what: 'the end of the process' })
     expect(log()).toMatch(/"event":"Stopped".*\n$/)
   })

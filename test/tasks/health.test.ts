@@ -35,7 +35,9 @@ test('the port comes from the configuration, no key is needed and no proxy is us
   })
 })
 
-const loopback = Object.entries(networkInterfaces()).find(([, all]) => all?.some(({ internal }) => internal))
+const loopback = Object.entries(networkInterfaces()).find(
+  ([, all]) => all?.some(({ internal }) => internal) === true,
+)
 const hosts = ['127.0.0.1', 'localhost', '::1', '[::1]', `::1%${loopback?.[0]}`, '::', '0.0.0.0', '::0']
 
 test.each(hosts)('a server on %s is asked where it listens', async (written) => {

@@ -73,7 +73,9 @@ export async function* check(
     return [ok('port', port === 0 ? 'any free one' : authority(host, port))]
   })
   const isItsOwn = running !== undefined && listening!.text.includes('in use')
-  yield isItsOwn ? note(`${authority(host, port)} is in use; ${running!.name} is running`, 'port') : listening!
+  yield isItsOwn
+    ? note(`${authority(host, port)} is in use; ${running!.name} is running`, 'port')
+    : listening!
 
   const sinks = config.sinks.map(async (settings) => {
     const why = held.get(settings.name)
