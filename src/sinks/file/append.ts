@@ -7,7 +7,7 @@ import type { Event } from '../../domain/event/event.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
 import { systemErrorText } from '../../domain/text/system-error.ts'
 import { createEncoder } from '../lines.ts'
-import { fileFailure, lookAt, makeFolders, throwIfAborted, writeAll } from './files.ts'
+import { cutAndClose, fileFailure, lookAt, makeFolders, throwIfAborted, writeAll } from './files.ts'
 import { fullAt, partName } from './parts.ts'
 import type { Continuation } from './reconcile.ts'
 import type { Writer } from './writer.ts'
@@ -82,7 +82,7 @@ export function createStreamWriter(writer: Writer, place: string, start: Continu
     async append(events: readonly Event[], signal: AbortSignal): Promise<Delivery> {
       const refusals: Refusal[] = []
       let part: OpenPart | undefined
-      let [bytes, lines, isSpoilt] = [0, 0, false]
+      let [bytes, lines, isSynced] = [0, 0, true]
       try {
         throwIfStopped(signal)
         for (const chunk of encode(events, refusals)) {
@@ -94,7 +94,7 @@ export function createStreamWriter(writer: Writer, place: string, start: Continu
         }
         if (part === undefined) return { refusals, committed: [], bytes: 0 }
         // After a failed sync the state of the pages behind the cut is unknown.
-        isSpoilt = true
+        isSynced = false
         const [why] = await Promise.all([whyChanged(part, bytes), part.handle.datasync()])
         throwIfStopped(signal)
         if (why !== undefined) {
@@ -103,7 +103,7 @@ export function createStreamWriter(writer: Writer, place: string, start: Continu
           throw new Failure('retry', 'unwritable', text)
         }
       } catch (error) {
-        if (part !== undefined && (!(await cutBack(part)) || isSpoilt)) await leave(part)
+        if (part !== undefined && !((await tookBack(part)) && isSynced)) await leave(part)
         throw await fileFailure(error, part?.path ?? `${root}/${place}`)
       }
       const before = part.committed
@@ -149,13 +149,12 @@ async function whyChanged(part: OpenPart, added = 0): Promise<string | undefined
   }
 }
 
-/** Truncates the part to its committed length. Returns false when that fails; a shorter file is never padded. */
-async function cutBack(part: OpenPart): Promise<boolean> {
+/** Cuts the part back to its committed length. Returns true where nothing had to be cut: it can be continued. */
+async function tookBack({ handle, committed: { bytes } }: OpenPart): Promise<boolean> {
   try {
-    const { bytes } = part.committed
-    const { size } = await part.handle.stat()
-    if (size > bytes) await part.handle.truncate(bytes)
-    return size >= bytes
+    const { size } = await handle.stat()
+    if (size > bytes) await cutAndClose(handle, bytes)
+    return size === bytes
   } catch {
     return false
   }

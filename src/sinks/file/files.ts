@@ -157,11 +157,37 @@ export async function copyTo(
 const lineBreak = 0x0a
 const pieceBytes = 65_536
 
-/** Truncates a file; a file that is not longer stays as it is. */
+const writeBits = 0o222
+
+/** A part that was cut is closed: it takes no further delivery, of any process. */
+export function isClosed({ mode }: Stats): boolean {
+  return (mode & writeBits) === 0
+}
+
+/**
+ * Cuts a part that is longer, and closes it for ever. An agent that has read what is cut, and was down meanwhile, would
+ * otherwise continue in the middle of other lines.
+ */
+export async function cutAndClose(handle: FileHandle, bytes: number): Promise<void> {
+  const { mode } = await handle.stat()
+  // Before the cut: a process that is killed in between leaves no part that was cut and is open. Of a part of another
+  // user the mode may be fixed; it is cut all the same.
+  await handle.chmod(mode & 0o7777 & ~writeBits).catch(() => undefined)
+  await handle.truncate(bytes)
+}
+
+/** Cuts a part; one that is not longer stays as it is. */
 export async function cutFile(path: string, bytes: number): Promise<void> {
+  await reopen(path)
   await using handle = await openExisting(path, O_RDWR)
-  const { size } = await handle.stat()
-  if (size > bytes) await handle.truncate(bytes)
+  if ((await handle.stat()).size > bytes) await cutAndClose(handle, bytes)
+}
+
+/** A process was killed after it had closed the part, and before it cut it. */
+async function reopen(path: string): Promise<void> {
+  await using handle = await openExisting(path, O_RDONLY)
+  const stats = await handle.stat()
+  if (isClosed(stats)) await handle.chmod((stats.mode & 0o7777) | 0o200)
 }
 
 /** Of so many bytes, those up to and including the last line break. */

@@ -1,4 +1,4 @@
-import { rename, unlink } from 'node:fs/promises'
+import { readdir, rename, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncFolder } from '../../disk.ts'
 import type { PartReport } from '../../domain/audit-report.ts'
@@ -12,6 +12,7 @@ import {
   endOfWholeLines,
   findFolder,
   guarded,
+  isClosed,
   lookAt,
   makeFolders,
   throwIfAborted,
@@ -184,18 +185,22 @@ export async function reconcile(writer: Writer, place: string, known: Reconcilia
     }
     if (end < bytes) return sayReplaced(name, 'its content is not what shieldlog wrote')
     if (size > bytes) {
-      const copy = await keepAside(writer, place, part, bytes, signal)
+      const copy = await copyPath(writer, place, name, bytes)
+      if (committed !== undefined) await copyEnd(writer, part, bytes, copy, signal)
       const hasLines = (await endOfWholeLines(path, size)) > bytes
       if (hasLines) await known.unreadable?.lost(copy)
-    }
-    if (committed === undefined) await unlink(path)
-    else await cutFile(path, bytes)
+      if (committed !== undefined) await cutFile(path, bytes)
+      else {
+        await moveAside(path, copy)
+        if (known.unreadable === undefined) await keepLongest(place, dirname(copy), known)
+      }
+    } else if (committed === undefined) await unlink(path)
     sayCut(name, size - bytes, true)
   }
 
   /**
    * Where both forms exist, the compressed one is complete and its rename was durable, so the plain one is removed; if
-   * the lengths differ, the plain one is copied aside first. A compressed part is never cut.
+   * the lengths differ, it is moved aside. A compressed part is never cut.
    */
   async function bringBackCompressed(
     part: PartOnDisk,
@@ -205,11 +210,10 @@ export async function reconcile(writer: Writer, place: string, known: Reconcilia
     const length = await compressedLength(compressed)
     if (part.plain !== undefined) {
       if (!isLengthOf(length, compressed, part.plain.size)) {
-        await keepAside(writer, place, part, 0, signal)
+        await moveAside(part.path, await copyPath(writer, place, part.name, 0))
         const why = 'a compressed file of another length exists; the plain file was moved aside'
         sayReplaced(part.name, why)
-      }
-      await unlink(part.path)
+      } else await unlink(part.path)
     }
     if (length === undefined || isLengthOf(length, compressed, committed?.bytes ?? 0)) return
     if (committed !== undefined && length < committed.bytes) sayShort(committed, length)
@@ -222,50 +226,79 @@ export async function reconcile(writer: Writer, place: string, known: Reconcilia
 
   const states = await inspectParts(await findFolder(root, place), to)
   /** Plain parts whose lengths match the store. */
-  const clean: CommittedPart[] = []
+  const clean: { readonly committed: CommittedPart; readonly isClosed: boolean }[] = []
   const foreign = new Set<string>()
   for (const state of states) {
     throwIfAborted(signal)
     if (state.isDropped) continue
     if (state.report?.problem === 'foreign') foreign.add(state.report.why)
     const { file, committed, report } = await broughtBack(state)
-    const isClean = report === undefined && file?.plain !== undefined && file.compressed === undefined
-    if (isClean && committed !== undefined) clean.push(committed)
+    if (report !== undefined || committed === undefined) continue
+    if (file?.plain !== undefined && file.compressed === undefined)
+      clean.push({ committed, isClosed: isClosed(file.plain) })
   }
   if (foreign.size > 0)
     writer.emitOnce(root, { name: 'PartsOfAnotherStore', sink, why: [...foreign].join('; ') })
-  for (const part of clean) writer.compress(place, part)
-  const own = clean.filter((part) => part.writer === writer.identity.id)
-  const latest = own.toSorted((a, b) => numberOf(a.part) - numberOf(b.part)).at(-1)
+  for (const { committed } of clean) writer.compress(place, committed)
+  const own = clean.filter(({ committed }) => committed.writer === writer.identity.id)
+  const latest = own.toSorted((a, b) => numberOf(a.committed.part) - numberOf(b.committed.part)).at(-1)
+  const isOpen = latest?.isClosed === false && deps.clock.now() < fullAt(settings, latest.committed)
   return {
     /** The writer's own latest part, if it takes another delivery. */
-    part: latest !== undefined && deps.clock.now() < fullAt(settings, latest) ? latest : undefined,
+    part: isOpen ? latest.committed : undefined,
     /** First part number never used. */
     nextNumber: 1 + Math.max(0, ...states.map(({ name }) => numberOf(name))),
   }
 }
 
 /**
- * Copies what the plain part holds beyond a length, synced, before the caller cuts it. Normally that is one delivery
- * of a killed process, which is read again; with an older copy of the store it is everything that the copy lacks.
- * Only the longest copy per length is kept, so that a process that dies repeatedly leaves one. Returns its path.
+ * Where what is cut of a part is kept: normally one delivery of a killed process, which is read again; with an older copy
+ * of the store everything that the copy lacks.
  */
-async function keepAside(
-  { deps, root, settings }: Writer,
-  place: string,
-  { name, path, plain }: PartOnDisk,
-  from: number,
-  signal: AbortSignal,
-): Promise<string> {
+async function copyPath({ deps, root, settings }: Writer, place: string, name: string, from: number) {
   await dropOldCopies(root, deps.clock.now())
   const folder = await makeFolders(root, copiesFolder, settings.dirMode)
-  const copy = join(folder, `${copyPrefix(place)}${name}.from-${from}`)
+  return join(folder, `${copyPrefix(place)}${name}.from-${from}`)
+}
+
+/**
+ * Copies what the plain part holds beyond a length, synced, before the caller cuts it. Only the longest copy per length
+ * is kept.
+ */
+async function copyEnd(
+  { settings }: Writer,
+  { path, plain }: PartOnDisk,
+  from: number,
+  copy: string,
+  signal: AbortSignal,
+): Promise<void> {
   const kept = await lookAt(copy)
-  if (kept !== undefined && kept.size >= plain!.size - from) return copy
+  if (kept !== undefined && kept.size >= plain!.size - from) return
   await copyTo(`${copy}.unfinished`, settings, readBytes(path, from), signal)
-  await rename(`${copy}.unfinished`, copy)
-  await syncFolder(folder)
-  return copy
+  await moveAside(`${copy}.unfinished`, copy)
+}
+
+/** The file stays the same one: no new part gets its inode, by which agents know files, as long as it is kept. */
+async function moveAside(path: string, copy: string): Promise<void> {
+  await rename(path, copy)
+  await syncFolder(dirname(copy))
+}
+
+/**
+ * Of the copies of parts that the stream began since its last commit only the longest one keeps its content, so that a
+ * process that dies again and again fills no disk.
+ */
+async function keepLongest(place: string, folder: string, { committed }: CommittedLengths): Promise<void> {
+  const since = Math.max(0, ...committed.map(({ part }) => numberOf(part)))
+  const copies: { readonly path: string; readonly size: number }[] = []
+  for (const name of await readdir(folder)) {
+    const [, part = ''] = name.split(copyPrefix(place))
+    if (!part.endsWith('.from-0') || numberOf(part.replace('.from-0', '')) <= since) continue
+    const path = join(folder, name)
+    copies.push({ path, size: (await lookAt(path))?.size ?? 0 })
+  }
+  const shorter = copies.sort((a, b) => b.size - a.size).slice(1)
+  for (const { path, size } of shorter) if (size > 0) await cutFile(path, 0)
 }
 
 function numberOf(name: string): number {

@@ -160,13 +160,13 @@ export async function openWriter(
 
 const keptMs = 14 * 86_400_000
 
-/** Removes copies of what was cut that are older than two weeks. */
+/** Removes copies of what was cut two weeks ago; what was moved keeps the time of its last change. */
 export async function dropOldCopies(root: string, nowMs: number): Promise<void> {
   const folder = await findFolder(root, copiesFolder)
   for (const name of folder === undefined ? [] : await readdir(folder)) {
     const path = join(folder!, name)
     const found = await lookAt(path)
-    if (found?.isFile() === true && found.mtimeMs < nowMs - keptMs) await unlink(path).catch(() => undefined)
+    if (found?.isFile() === true && found.ctimeMs < nowMs - keptMs) await unlink(path).catch(() => undefined)
   }
 }
 

@@ -28,29 +28,37 @@ export const collector: IntakeServer = {
   },
 }
 
-/** A log record, its attributes as texts. */
+/** A log record; its attributes, those of its resource and the members of its body as texts. */
 export interface CollectorRecord {
   readonly body: string
   readonly timeUnixNano?: string
   readonly attributes: Readonly<Record<string, string>>
 }
 
-/** Starts it with these receivers, for a port and another one; what they read becomes records. */
+/**
+ * Starts it with these receivers, for a port and another one; what they read becomes records. One that goes on in the
+ * folder of another has its records and its `file_storage`.
+ */
 export async function startCollector(
-  receiversAt: (port: number, otherPort: number, home: string) => Readonly<Record<string, object>>,
+  receiversAt: (port: number, otherPort: number) => Readonly<Record<string, object>>,
+  { folder }: { readonly folder?: string } = {},
 ) {
   let ports: readonly [number, number] = [0, 0]
   let file = ''
   const server = await startServer(
     (port, home, otherPort) => {
       ports = [port, otherPort]
-      file = join(home, 'records.jsonl')
-      const receivers = receiversAt(port, otherPort, home)
-      const extensions = { bearertokenauth: { scheme: 'Bearer', token: 'intake-token' } }
+      file = join(folder ?? home, 'records.jsonl')
+      const receivers = receiversAt(port, otherPort)
+      const extensions = {
+        bearertokenauth: { scheme: 'Bearer', token: 'intake-token' },
+        file_storage: { directory: folder ?? home },
+      }
       const settings = {
         extensions,
         receivers,
-        exporters: { file: { path: file, flush_interval: '100ms' } },
+        // Without a buffer, which a kill would lose, whatever the receivers remember.
+        exporters: { file: { path: file, rotation: { max_megabytes: 10_000 } } },
         service: {
           telemetry: { logs: { level: 'warn' }, metrics: { level: 'none' } },
           extensions: Object.keys(extensions),
@@ -59,7 +67,10 @@ export async function startCollector(
       }
       const path = join(home, 'collector.yaml')
       writeFileSync(path, JSON.stringify(settings))
-      return { command: join(installedAt('otelcol'), 'otelcol'), args: ['--config', path] }
+      return {
+        command: join(installedAt('otelcol'), 'otelcol'),
+        args: ['--config', path, '--feature-gates=stanza.synchronousLogEmitter'],
+      }
     },
     async (url) => {
       if (!(await takesConnections(url))) return false
@@ -72,25 +83,37 @@ export async function startCollector(
 
 interface Exported {
   readonly resourceLogs: {
+    resource?: { attributes?: Attributes }
     scopeLogs: {
       logRecords: {
         timeUnixNano?: string
-        body?: { stringValue?: string }
-        attributes?: { key: string; value: Readonly<Record<string, unknown>> }[]
+        body?: { stringValue?: string; kvlistValue?: { values: Attributes } }
+        attributes?: Attributes
       }[]
     }[]
   }[]
 }
 
+type Attributes = readonly { key: string; value: Readonly<Record<string, unknown>> }[]
+
 function recordsIn(file: string): CollectorRecord[] {
   return linesIn(file)
     .flatMap((line) => (JSON.parse(line) as Exported).resourceLogs)
-    .flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))
-    .map(({ body = {}, attributes = [], timeUnixNano }) => ({
-      body: body.stringValue ?? '',
-      ...(timeUnixNano !== undefined && { timeUnixNano }),
-      attributes: Object.fromEntries(
-        attributes.map(({ key, value }) => [key, String(Object.values(value)[0])]),
+    .flatMap(({ resource, scopeLogs }) =>
+      scopeLogs.flatMap(({ logRecords }) =>
+        logRecords.map(({ body = {}, attributes = [], timeUnixNano }) => ({
+          body: body.stringValue ?? '',
+          ...(timeUnixNano !== undefined && { timeUnixNano }),
+          attributes: textsOf([
+            ...(body.kvlistValue?.values ?? []),
+            ...(resource?.attributes ?? []),
+            ...attributes,
+          ]),
+        })),
       ),
-    }))
+    )
+}
+
+function textsOf(attributes: Attributes): Readonly<Record<string, string>> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, String(Object.values(value)[0])]))
 }

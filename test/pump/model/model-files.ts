@@ -14,11 +14,17 @@ import type { Life } from './faults.ts'
 interface Part {
   readonly writer: string
   readonly lines: string[]
+  /** Lines were cut off: nothing is appended to it. */
+  isClosed: boolean
+  /** Up to where a follower has read it. */
+  followed: number
 }
 
 /** A model of a file sink's folder: parts with lines, cut back to their committed lengths under the fence. */
 export class ModelFiles {
   readonly #streams = new Map<string, Map<string, Part>>()
+  /** What a follower has read that reads just before lines are cut off, and at other times not. */
+  readonly #followed = new Set<string>()
   readonly #alive = new Set<string>()
   readonly #load: Partial<LoadBounds>
 
@@ -44,6 +50,24 @@ export class ModelFiles {
   /** What stands in the parts, whoever wrote it. */
   all(stream: Stream): string[] {
     return [...(this.#streams.get(streamKey(stream))?.values() ?? [])].flatMap(({ lines }) => lines)
+  }
+
+  /** What stands in the parts and a follower never reads, as it goes on where it stopped. */
+  unfollowed(stream: Stream): string[] {
+    for (const part of this.#partsOf(stream).values()) this.#follow(part)
+    return this.all(stream).filter((line) => !this.#followed.has(line))
+  }
+
+  #follow(part: Part): void {
+    for (const line of part.lines.slice(part.followed)) this.#followed.add(line)
+    part.followed = part.lines.length
+  }
+
+  #cut(part: Part, lines: number): void {
+    if (part.lines.length <= lines) return
+    this.#follow(part)
+    part.isClosed = true
+    part.lines.length = lines
   }
 
   sink(name: string, writer: string, life: Life): TransactionalSink {
@@ -79,8 +103,8 @@ export class ModelFiles {
       if (isOther) this.#alive.add(part.writer)
       try {
         await confirm()
+        this.#cut(part, known?.lines ?? 0)
         if (known === undefined) parts.delete(name)
-        else part.lines.length = Math.min(part.lines.length, known.lines)
       } finally {
         if (isOther) this.#alive.delete(part.writer)
       }
@@ -96,19 +120,24 @@ export class ModelFiles {
   ): OpenStream {
     const committedLines = (name: string) => committed.findLast(({ part }) => part === name)?.lines ?? 0
     // The latest part where it is as long as its committed length; another part is left for good.
-    const name = nameFor(writer, (each) => (parts.get(each)?.lines.length ?? 0) === committedLines(each))
+    const freeName = () =>
+      nameFor(writer, (each) => {
+        const { lines: { length } = [], isClosed } = parts.get(each) ?? {}
+        return isClosed !== true && (length ?? 0) === committedLines(each)
+      })
+    const name = freeName()
     let expected = committedLines(name)
     return {
       deliver: async (events: readonly Event[]): Promise<Delivery> => {
         await life.step('before append')
-        const part = parts.get(name) ?? { writer, lines: [] }
+        const part = parts.get(name) ?? { writer, lines: [], isClosed: false, followed: 0 }
         parts.set(name, part)
         if (part.lines.length !== expected) throw new Error('the part is not what its committed length says')
         const half = Math.ceil(events.length / 2)
         part.lines.push(...events.slice(0, half).map(lineOf))
         await life.step('amid append')
         if (life.chance('sinkFailure')) {
-          part.lines.length = expected
+          this.#cut(part, expected)
           throw new Failure('stop', 'disk_full', 'no space left')
         }
         part.lines.push(...events.slice(half).map(lineOf))

@@ -2,7 +2,7 @@ import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { endOf, startOf, type Day } from '../../../src/domain/day.ts'
 import { streamKey, type Gap, type Stream } from '../../../src/domain/stream.ts'
 import { isExact, isExcused, missingOf, shippedLines } from './check-stream.ts'
-import { lakeName } from './entry.ts'
+import { filesName, lakeName } from './entry.ts'
 import { isUnwritable } from './model-bucket.ts'
 import { firstDay, type Run } from './run.ts'
 
@@ -25,6 +25,7 @@ export async function verdict(run: Run): Promise<void> {
         const isOfNobody = isAway(run, sink) && !isPlanned(stream)
         if ((checkpoint === undefined || isArchived) && !isOfNobody) judgeUnread(stream, own)
         if (checkpoint !== undefined) await judge(run, checkpoint, own, isOfNobody)
+        if (sink === filesName) judgeFollower(run, stream)
       }
     }
   }
@@ -134,6 +135,12 @@ function judgeExtra(run: Run, stream: Stream, shipped: ReadonlySet<string>): voi
   const most = all.length + all.filter(({ content }) => content === 'one').length
   if (known.size !== all.length || shipped.size > most)
     throw new Error(`${streamKey(stream)}: ${shipped.size} lines for ${all.length} events`)
+}
+
+/** Who follows the parts reads each line, also after a part got shorter while it was away. */
+function judgeFollower(run: Run, stream: Stream): void {
+  const unread = run.files.unfollowed(stream)
+  if (unread.length > 0) throw new Error(`${streamKey(stream)}: a follower never reads ${unread.join(', ')}`)
 }
 
 /** Nothing is a dead letter but what the destination never takes. */

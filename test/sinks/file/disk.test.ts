@@ -51,7 +51,7 @@ function bad(handle: FileHandle, problems: Set<Fault>): FileHandle {
 }
 
 it.each([
-  ['a write that fails half way', ['write'], 1],
+  ['a write that fails half way', ['write'], 2],
   ['a sync that fails', ['datasync'], 2],
   ['a write that fails and cannot be taken back', ['write', 'truncate'], 2],
 ] as const)('has each committed event once after %s', async (_what, struck, parts) => {
@@ -69,6 +69,20 @@ it.each([
   await opened.close()
   await (await ledger.open(sink)).close()
   expect(await bench.ids()).toEqual(['a-0', 'a-1', 'a-2', 'b-0', 'b-1', 'b-2'])
+})
+
+it('never continues a part that a failed write was cut from, in the next process neither', async () => {
+  const bench = await workbench()
+  const problems = new Set<Fault>()
+  const sink = bench.sink({}, { openFile: async (...args) => bad(await open(...args), problems) })
+  const ledger = new StreamLedger(streamOf(sink, 101))
+  await ledger.ship(sink, buildEvents(3, 'a'))
+  problems.add('write')
+  await expect(ledger.ship(sink, buildEvents(3, 'b'))).rejects.toMatchObject({ kind: 'retry' })
+  await sink.close()
+  await ledger.ship(bench.sink(), buildEvents(3, 'b'))
+  expect([...ledger.committed.values()].map(({ lines }) => lines)).toEqual([3, 3])
+  expect(await bench.ids()).toHaveLength(6)
 })
 
 it('continues after a short write', async () => {
