@@ -19,15 +19,17 @@ export type RefusedFor = RefusalReason | 'too_old'
  * - `delivered`, `duplicate`: the destination has it, now or from before.
  * - `unsent`: the destination stopped reading before this event; send it again at once.
  * - `retry`: send it again later, a bounded number of times. With `refuseAfter` an event that is still not accepted
- *   then, while others are, counts as refused.
+ *   then, while others are, counts as refused; one with `pauseMs` also where it is alone, after pauses of that length.
  * - `refused`: the destination will never accept it; `too_old` says that this is due to its age.
  */
 export type EventOutcome =
-  | 'delivered'
-  | 'duplicate'
-  | 'unsent'
-  | { readonly retry: string; readonly refuseAfter?: true }
-  | { readonly refused: RefusedFor; readonly answer: string }
+  'delivered' | 'duplicate' | 'unsent' | Returned | { readonly refused: RefusedFor; readonly answer: string }
+
+interface Returned {
+  readonly retry: string
+  readonly refuseAfter?: true
+  readonly pauseMs?: number
+}
 
 export function isTaken(outcome: EventOutcome | undefined): outcome is 'delivered' | 'duplicate' {
   return outcome === 'delivered' || outcome === 'duplicate'
@@ -308,7 +310,7 @@ export class Settlement<Each extends Piece> {
     this.#take(taken)
     // Before the refusals: where they put the sink in doubt, the samples are taken from these too.
     if (unsent.length > 0) this.#parts.push({ ...part, pieces: unsent })
-    const returned: { readonly piece: Each; readonly retry: string; readonly refuseAfter?: true }[] = []
+    const returned: (Returned & { readonly piece: Each })[] = []
     for (const piece of part.pieces) {
       const outcome = outcomeOf(piece)
       if (typeof outcome === 'string') continue
@@ -320,9 +322,15 @@ export class Settlement<Each extends Piece> {
     const { clock, random = Math.random, signal, to } = this.#by
     const again = (part.again ?? 0) + 1
     if (again < maxAgain) {
-      await clock.sleep(backoffMs(again - 1, backoff, random), signal)
+      const pauses = returned.map(({ pauseMs = 0 }) => pauseMs)
+      await clock.sleep(Math.max(backoffMs(again - 1, backoff, random), ...pauses), signal)
       this.#parts.push({ ...part, pieces: returned.map(({ piece }) => piece), again })
-    } else if (this.#state === 'proven' && returned.every(({ refuseAfter }) => refuseAfter))
+    } else if (
+      returned.every(
+        ({ refuseAfter, pauseMs }) =>
+          pauseMs !== undefined || (refuseAfter === true && this.#state === 'proven'),
+      )
+    )
       for (const { piece, retry } of returned) this.#refuse(piece, 'refused', retry)
     else {
       const count = returned.length === 1 ? 'an event' : `${returned.length} events`

@@ -35,7 +35,7 @@ async function settle(
 ) {
   const taken: string[] = []
   let requests = 0
-  let pauses = 0
+  const slept: number[] = []
   const sender = {
     what: 'sink x',
     remedy: 'check it',
@@ -50,7 +50,7 @@ async function settle(
       return Promise.resolve(sent)
     },
   }
-  const clock = { ...systemClock, sleep: () => Promise.resolve(void pauses++) }
+  const clock = { ...systemClock, sleep: (ms: number) => Promise.resolve(void slept.push(ms)) }
   const settled = new Settlement({ ...evidence, clock, to: sender, signal: never })
   const failure = await settled.settle(batch).then(
     () => undefined,
@@ -64,7 +64,7 @@ async function settle(
     refusals,
     refused: refusals.map(({ event }) => event.id),
     requests,
-    pauses,
+    slept,
     failure,
   }
 }
@@ -189,7 +189,7 @@ describe('a batch', () => {
         return id === 'event-4' && ids.length > 1 ? { retry: 'busy' } : 'delivered'
       }),
     )
-    expect(result).toMatchObject({ failure: undefined, requests: 2, pauses: 1 })
+    expect(result).toMatchObject({ failure: undefined, requests: 2, slept: [expect.any(Number)] })
     expect(result.taken).toEqual(['event-0', 'event-1', 'event-3', 'event-5', 'event-4'])
     expect(result.refusals).toMatchObject([{ event: { id: 'event-2' }, answer: 'mapper_parsing_exception' }])
   })
@@ -215,7 +215,7 @@ describe('a batch', () => {
         return index < stopped ? 'delivered' : 'unsent'
       })
     })
-    expect(result).toMatchObject({ failure: undefined, requests: 6, pauses: 0 })
+    expect(result).toMatchObject({ failure: undefined, requests: 6, slept: [] })
     expect(result.taken).toEqual(['event-0', 'event-3', 'event-6', 'event-8'])
     expect(result.refused).toEqual([...wrong])
   })
@@ -231,6 +231,16 @@ describe('a batch', () => {
     expect(bounded).toMatchObject({ requests: 3, failure: undefined })
     expect(bounded.refusals).toMatchObject([{ event: { id: 'event-1' }, answer: 'pipeline broke' }])
     expect(await returned()).toMatchObject({ failure: { kind: 'retry' }, refusals: [] })
+  })
+
+  it('makes an event that is alone a dead letter, where it is not accepted after pauses that give it room', async () => {
+    const result = await settle(pieces.slice(1, 2), (ids) =>
+      outcomesOf(ids, () => ({ retry: 'no room', pauseMs: 4_000 })),
+    )
+    expect(result).toMatchObject({ requests: 3, failure: undefined, slept: [4_000, 4_000] })
+    expect(result.refusals).toMatchObject([
+      { event: { id: 'event-1' }, reason: 'refused', answer: 'no room' },
+    ])
   })
 
   it('keeps accepted events delivered if the rest has an error of the sink', async () => {

@@ -141,10 +141,20 @@ function readPush(answer: Answer, events: readonly Event[]): Verdict {
   return { kind: 'split', reason: /too far behind|too old/.test(said) ? 'too_old' : 'refused', said }
 }
 
-/** A body larger than the rate limit is never accepted; a smaller one is accepted later. */
+/** So long a tenant may need to have room for one event; its limits for a moment and for a second may differ. */
+const mostPauseMs = 5_000
+
+/**
+ * A body larger than the rate limit is halved: the tenant may never take it. A single event has room after a pause, or
+ * never: Loki does not tell the limit for a moment.
+ */
 function readLimit(said: string, events: readonly Event[], later: Verdict): Verdict {
   // One by one: a pattern for both takes minutes for a long answer that repeats the first.
-  const limit = Number(/limit: (\d+) bytes\/sec\)/.exec(said)?.[1] ?? Infinity)
+  const limit = Number(/limit: (\d+) bytes\/sec\)/.exec(said)?.[1] ?? 0)
   const bytes = Number(/ totaling '(\d+)' bytes/.exec(said)?.[1] ?? 0)
-  return events.length > 1 && bytes > limit ? { kind: 'split', reason: 'too_large' } : later
+  // The limit of a tenant that is to take nothing.
+  if (limit === 0 || bytes <= limit) return later
+  if (events.length > 1) return { kind: 'split', reason: 'too_large' }
+  const pauseMs = Math.min(Math.ceil((bytes * 1000) / limit), mostPauseMs)
+  return { kind: 'each', outcomes: new Map([[events[0]!, { retry: said, pauseMs }]]) }
 }

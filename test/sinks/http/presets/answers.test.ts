@@ -291,6 +291,19 @@ describe.each<[given: { readonly preset: string; readonly [own: string]: unknown
   })
 })
 
+test.each([
+  ['that has no room for it now', rate(10_000), throttled],
+  ['of which it takes more than a second', rate(41_942), { kind: 'each', outcomes: [{ pauseMs: 2000 }] }],
+  ['of which it takes more than a minute', rate(9_999_999), { kind: 'each', outcomes: [{ pauseMs: 5000 }] }],
+  ['that is to take nothing', rate(31_457).replace('20971', '0'), throttled],
+])('an event that is alone and meets the limit of a Loki tenant %s', (_what, body, expected) => {
+  const loki = presetWith({ preset: 'loki', url: 'http://loki:3100' })
+  const answer = { status: 429, headers: {}, body: Buffer.from(body) }
+  const verdict = loki.read(answer, [buildEvent()])
+  const outcomes = verdict.kind === 'each' ? { outcomes: [...verdict.outcomes.values()] } : {}
+  expect({ ...verdict, ...outcomes }).toMatchObject(expected)
+})
+
 test('an answer of Elasticsearch is read for each event alone, also where two have the same id', () => {
   const [one, other] = [buildEvent({ id: 'x' }), buildEvent({ id: 'x', time: '2025-11-20T10:11:12.124Z' })]
   const items = [one, other].map(({ time }, index) => ({
