@@ -22,3 +22,8 @@ export async function foreignParts(
   })
   return (await Promise.all(each)).flat()
 }
+
+/** Sinks whose destination does not show under which state it was shipped what it has. */
+export function blindSinks({ sinks }: Pick<Config, 'sinks'>): string[] {
+  return sinks.filter(({ type }) => type !== 'file' && type !== 'stdout').map(({ name }) => name)
+}

@@ -44,7 +44,13 @@ const passing = new Set<NoticedProblem['kind']>(['failing', 'behind', 'stopped',
 const untold = new Set<NoticedProblem['kind']>(['unconfigured', 'unexpected', 'filtered'])
 
 /** What a person has ended when it is gone: it does not come back by itself. */
-const ended = new Set<string>(['gap', 'dead_letters', 'other_state'] satisfies NoticedProblem['kind'][])
+const ended = new Set<string>([
+  'gap',
+  'dead_letters',
+  'differs',
+  'new_state',
+  'other_state',
+] satisfies NoticedProblem['kind'][])
 
 interface Condition extends Pick<Notice, 'key' | 'text' | 'remedy'> {
   readonly mayPass: boolean

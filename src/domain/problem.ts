@@ -26,6 +26,8 @@ export interface StatusProblem {
    * - `failing`: the last try of these routes ended with an error. `behind`: they have a long lag without an error.
    * - `lost`: a destination says that it dropped events which it had accepted.
    * - `dead_letters`: a sink refused events.
+   * - `differs`: the latest audit of a readable day found a difference.
+   * - `new_state`: the state is younger than a day, and only it knows what some sinks were shipped.
    * - `other_state`: a file sink has files of another state, so events may be there twice.
    * - `unconfigured`: a route left the configuration with unfinished days.
    * - `unexpected`: the API lists entries that are not as shieldlog knows them.
@@ -39,6 +41,8 @@ export interface StatusProblem {
     | 'behind'
     | 'lost'
     | 'dead_letters'
+    | 'differs'
+    | 'new_state'
     | 'other_state'
     | 'unconfigured'
     | 'unexpected'

@@ -96,11 +96,21 @@ const shapes: Readonly<Record<StatusProblem['kind'], CellState>> = {
   behind: 'unread',
   lost: 'dead_letters',
   dead_letters: 'dead_letters',
+  differs: 'dead_letters',
+  new_state: 'unread',
   other_state: 'dead_letters',
   unconfigured: 'unread',
   unexpected: 'unread',
   filtered: 'unread',
 }
+
+const ofNoRoute = new Set<StatusProblem['kind']>([
+  'stopped',
+  'unwritable',
+  'new_state',
+  'other_state',
+  'unconfigured',
+])
 
 function problemOf(problem: StatusProblem): Problem {
   const { kind, text, remedy, routes, zone, name = '', sink } = problem
@@ -110,10 +120,7 @@ function problemOf(problem: StatusProblem): Problem {
     shape: shapes[kind],
     text,
     remedy: kind === 'stopped' ? `${remedy} Start shieldlog run.`.trim() : remedy,
-    choice:
-      kind === 'stopped' || kind === 'unwritable' || kind === 'other_state' || kind === 'unconfigured'
-        ? undefined
-        : { filter, sink, state: isOfState ? kind : undefined },
+    choice: ofNoRoute.has(kind) ? undefined : { filter, sink, state: isOfState ? kind : undefined },
   }
 }
 

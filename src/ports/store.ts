@@ -152,6 +152,8 @@ export interface Catalogue {
   addGaps(gaps: readonly Gap[]): Promise<void>
   /** Returns how many of them were stored and not acknowledged yet. */
   acknowledgeGaps(gaps: readonly Gap[], atMs: number): Promise<number>
+  /** Of streams whose latest audit found a difference. */
+  differences(): Promise<AuditedStream[]>
   /** By name. */
   sinks(): Promise<RememberedSink[]>
   /** Stores kind and place of sinks. The former names of a known one stay. */
@@ -163,6 +165,11 @@ export interface Catalogue {
   noticed(): Promise<NoticedAt[]>
   /** Replaces what is known of its place; false if that is not `before` any more. */
   storeNoticed(noticed: NoticedAt, before: NoticedAt): Promise<boolean>
+}
+
+/** A stream with what its latest audit found. */
+export interface AuditedStream extends AuditRecord {
+  readonly stream: Stream
 }
 
 /** Events that a sink will never accept. A commit adds and removes those of its own stream. */

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { foreignParts } from '../assemble/other-state.ts'
+import { blindSinks, foreignParts } from '../assemble/other-state.ts'
 import type { Runtime } from '../assemble/runtime.ts'
 import type { Shipping } from '../assemble/shipping.ts'
 import { workersOn } from '../assemble/state.ts'
@@ -47,6 +47,7 @@ export function createObserving(
     workers: () => workersOn(config, backend.store, clock),
     isRetired: (zone) => isRetired(config, zone),
     foreign: keepLatest(() => foreignParts(config, backend.store.id, clock), foreignFreshMs, clock).read,
+    blindSinks: blindSinks(config),
     turn: setImmediate,
     async pauses() {
       const all = config.accounts.map(async ({ name }) => {

@@ -1,6 +1,6 @@
 import { countersOf, errorStatus, observe, type ObserveDeps } from './observe.ts'
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import { endOf, unreadableAt } from '../domain/day.ts'
+import { dayMs, dayOf, endOf, firstReadable, shiftDay, unreadableAt } from '../domain/day.ts'
 import { bySink } from '../domain/event/delivery.ts'
 import { reasonsOf, type Backfill } from '../domain/plan/backfill.ts'
 import { caughtUpOf } from '../domain/plan/lag.ts'
@@ -8,7 +8,7 @@ import { problemsOf, type LeftRoute } from './problems.ts'
 import type { Observation, ObservedRoute } from '../domain/observation.ts'
 import type { ForeignParts } from '../domain/problem.ts'
 import type { WorkerStatus, Store } from '../ports/store.ts'
-import { routeKey, type Gap, type ZoneAndSink } from '../domain/stream.ts'
+import { routeKey, type Gap, type Route, type ZoneAndSink } from '../domain/stream.ts'
 import { iso } from '../domain/text/time.ts'
 import { byDay, createProgressReading, shareOf, summed } from '../plan/backfill-progress.ts'
 import type { PlannedStream } from '../domain/plan/plan.ts'
@@ -59,6 +59,8 @@ export interface StatusDeps extends ObserveDeps {
   readonly isRetired: (zone: number) => boolean
   /** Files of another state; none where that is not looked at. */
   readonly foreign?: () => Promise<readonly ForeignParts[]>
+  /** Sinks of which only the state knows what they were shipped. */
+  readonly blindSinks?: readonly string[]
 }
 
 export type Fleet = Awaited<ReturnType<typeof readFleet>>
@@ -68,9 +70,10 @@ export type Choose = (route: ZoneAndSink) => boolean
 /** What the store says of a fleet, or of the chosen part of it: the same from any machine with the same configuration. */
 export async function readFleet(deps: StatusDeps, isChosen: Choose = () => true) {
   const { store, clock } = deps
-  const [whole, stored, workers, backfills, foreign] = await Promise.all([
+  const [whole, stored, differences, workers, backfills, foreign] = await Promise.all([
     observe(deps),
     store.catalogue.routes(),
+    store.catalogue.differences(),
     deps.workers(),
     recentBackfills(store, clock.now()),
     deps.foreign?.(),
@@ -88,10 +91,27 @@ export async function readFleet(deps: StatusDeps, isChosen: Choose = () => true)
     workers,
     backfills,
   }
-  return {
-    observed,
-    status: { ...status, problems: problemsOf({ ...observed, ...status, foreign: foreign ?? [] }) },
+  const facts = {
+    ...observed,
+    ...status,
+    differences: differences.filter(({ stream }) => isChosen(stream)),
+    newSince: newSince(whole, stored),
+    blindSinks: deps.blindSinks ?? [],
+    foreign: foreign ?? [],
   }
+  return { observed, status: { ...status, problems: problemsOf(facts) } }
+}
+
+/** When the first stream of a state began that is younger than a day: it knows of nothing that was shipped before. */
+function newSince({ at, routes, settings }: Observation, stored: readonly Route[]): string | undefined {
+  const atMs = Date.parse(at)
+  const first = firstReadable(shiftDay(dayOf(atMs), -1), settings.policy.readableDays)
+  if (stored.some(({ firstDay }) => firstDay < first)) return undefined
+  let sinceMs = Infinity
+  for (const { planned } of routes)
+    for (const { checkpoint } of planned.live)
+      if (checkpoint !== undefined) sinceMs = Math.min(sinceMs, checkpoint.createdAtMs)
+  return sinceMs < Infinity && atMs - sinceMs < dayMs ? iso(sinceMs) : undefined
 }
 
 /** Its routes are made while they are read: the days of a large fleet all at once are costly to keep. */

@@ -1,14 +1,14 @@
 import type { SinkDeadLetters } from '../domain/event/delivery.ts'
 import { unexpectedText } from '../domain/event/unexpected.ts'
 import { earlyEndCode } from '../domain/plan/route-state.ts'
-import { daysBetween, type Day } from '../domain/day.ts'
+import { dayOf, daysBetween, firstReadable, type Day } from '../domain/day.ts'
 import { gapReasonTexts, isOpenGap, routeKey, type Gap, type ZoneAndSink } from '../domain/stream.ts'
 import { clockText, fromNow, minuteText } from '../domain/text/time.ts'
 import { printable, countOf, countText, sumOf } from '../domain/text/terminal-text.ts'
 import { withoutSink } from '../domain/failure.ts'
 import type { Observation, ObservedRoute, RouteSummary } from '../domain/observation.ts'
 import type { ErrorStatus, ForeignParts, StatusProblem } from '../domain/problem.ts'
-import type { WorkerStatus } from '../ports/store.ts'
+import type { AuditedStream, WorkerStatus } from '../ports/store.ts'
 
 /** A route that the store knows and the configuration does not name. */
 export interface LeftRoute extends ZoneAndSink {
@@ -22,12 +22,17 @@ export interface LeftRoute extends ZoneAndSink {
   readonly retired?: true
 }
 
-export interface ProblemFacts extends Pick<Observation, 'at' | 'gaps' | 'unwritable'> {
+export interface ProblemFacts extends Pick<Observation, 'at' | 'gaps' | 'unwritable' | 'settings'> {
   readonly routes: readonly Pick<ObservedRoute, 'planned' | 'summary'>[]
   readonly deadLetters: readonly SinkDeadLetters[]
   readonly unconfigured: readonly LeftRoute[]
   readonly workers: readonly WorkerStatus[]
-  readonly foreign?: readonly ForeignParts[]
+  readonly foreign: readonly ForeignParts[]
+  readonly differences: readonly AuditedStream[]
+  /** Where the state is new: when it began. */
+  readonly newSince: string | undefined
+  /** Sinks of which only the state knows what they were shipped. */
+  readonly blindSinks: readonly string[]
 }
 
 /** All problems of a status; the only place that works them out. */
@@ -49,7 +54,9 @@ export function problemsOf(facts: ProblemFacts): StatusProblem[] {
       .sort(byDeadline),
     ...sinks.flatMap(lostProblem),
     ...byCause(deadLetters, ({ sink }) => sink).map(deadLetterProblem),
-    ...(facts.foreign ?? []).map(foreignProblem),
+    ...sinks.flatMap((own) => differsProblem(own, facts)),
+    ...facts.foreign.map(foreignProblem),
+    ...newStateProblem(facts),
     // What left is one cause: a sink with all its zones, or a zone with all its sinks.
     ...byCause(left, (each) => (isSinkGone(each) ? `sink ${each.sink}` : `zone ${each.zone}`)).map(
       leftProblem,
@@ -213,6 +220,55 @@ function deadLetterProblem(own: readonly SinkDeadLetters[]): StatusProblem {
     command: 'dead-letters list',
     sink,
   }
+}
+
+/** Of days that can still be read: what an audit finds of earlier ones cannot be repaired any more. */
+function differsProblem(
+  routes: readonly ProblemRoute[],
+  { differences, at, settings }: ProblemFacts,
+): StatusProblem[] {
+  const { sink } = routes[0]!.summary
+  const first = firstReadable(dayOf(Date.parse(at)), settings.policy.readableDays)
+  const found = differences.filter(({ stream }) => stream.sink === sink && stream.day >= first)
+  const zones = new Set(found.map(({ stream }) => stream.zone))
+  const own = routes.map(({ summary }) => summary).filter(({ zone }) => zones.has(zone))
+  if (own.length === 0) return []
+  const [missing, extra] = [sumOf(found, 'missing'), sumOf(found, 'extra')]
+  const files = found.filter((each) => each.files !== undefined).length
+  const what = [
+    missing > 0 && `${countOf(missing, 'event')} missing`,
+    extra > 0 && `${countText(extra)} that the API does not list`,
+    files > 0 && `files or objects of ${countOf(files, 'day')} that differ`,
+  ].filter((part) => part !== false)
+  const days = daysText(found.map(({ stream }) => stream.day))
+  const when = clockText(new Date(Math.max(...found.map(({ atMs }) => atMs))).toISOString(), at)
+  return [
+    about('differs', own, (who) => ({
+      text: `${who}: the latest audit (${when}) of ${days} found ${what.join(', ')}.`,
+      remedy: `shieldlog audit --sink ${printable(sink)}${files > 0 ? ' --deep' : ''} shows them and names the commands that repair; one that finds no difference ends this.`,
+      command: `audit --sink ${printable(sink)}${files > 0 ? ' --deep' : ''}`,
+    })),
+  ]
+}
+
+/** What a state ships that knows of nothing before; empty where other sinks show that, or none is left. */
+function newStateProblem({ newSince, blindSinks, settings, at }: ProblemFacts): StatusProblem[] {
+  const { zones, policy } = settings
+  if (newSince === undefined || blindSinks.length === 0) return []
+  return [
+    {
+      kind: 'new_state',
+      text: `The state is new since ${clockText(newSince, at)}: it ${newStateText(policy.firstRunDays, zones.length, blindSinks)}.`,
+      remedy:
+        'On a first start that is all. If the state was lost, events of these days are there twice: docs/install.md says how to restore a backup.',
+    },
+  ]
+}
+
+/** `ships 3 days of 2 zones to siem`. */
+export function newStateText(days: number, zones: number, sinks: readonly string[]): string {
+  const whose = zones === 0 ? 'all zones' : countOf(zones, 'zone')
+  return `ships ${countOf(days, 'day')} of ${whose} to ${sinks.map((sink) => printable(sink)).join(', ')}`
 }
 
 /** Also what `check` says. */

@@ -43,7 +43,7 @@ export async function keepBeating(deps: HeartbeatDeps, signal: AbortSignal): Pro
 }
 
 /** What waits for a person, whether it is ready or not. */
-const waiting = new Set<NoticedProblem['kind']>(['gap', 'unwritable', 'lost', 'dead_letters'])
+const waiting = new Set<NoticedProblem['kind']>(['gap', 'unwritable', 'lost', 'dead_letters', 'differs'])
 
 /** Why not all is well; none where it is. */
 async function reasonsOf({ notReady, problems }: HeartbeatDeps): Promise<readonly string[]> {

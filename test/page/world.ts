@@ -69,6 +69,7 @@ function storeOf(world: World): Store {
     checkpoints: read(() => [...world.checkpoints]),
     routes: read(routes),
     gaps: read(() => world.gaps),
+    differences: read(() => []),
   }
   const deadLetters: Partial<Store['deadLetters']> = {
     counts: read(() => world.deadLetters),

@@ -85,6 +85,18 @@ function routeAt(nowMs: number, more: Partial<Checkpoint>) {
   return { observed, cell: cellOn(today, observed, [])?.state }
 }
 
+const nothing = {
+  workers: [],
+  deadLetters: [],
+  unconfigured: [],
+  gaps: [],
+  foreign: [],
+  differences: [],
+  newSince: undefined,
+  blindSinks: [],
+  settings: { zones: [zone], sinks: [stream.sink], policy },
+}
+
 test.for(['complete', 'expired'] as const)(
   'a route whose current day has ended as %s is failing, says why, and has a lag that grows',
   (as) => {
@@ -100,8 +112,7 @@ test.for(['complete', 'expired'] as const)(
     })
     const worker = { role: 'all', name: 'one' } as const
     const at12 = new Date(at(12)).toISOString()
-    const facts = { at: at12, workers: [worker], deadLetters: [], unconfigured: [], gaps: [] }
-    expect(problemsOf({ ...facts, routes: [observed] })).toMatchObject([
+    expect(problemsOf({ ...nothing, at: at12, workers: [worker], routes: [observed] })).toMatchObject([
       { kind: 'failing', remedy: expect.stringContaining('shieldlog backfill') as string },
     ])
   },
@@ -140,14 +151,9 @@ test('a failure is told to other services without the words of the answer, which
     retryAtMs: at(13),
   } as const
   const { observed } = routeAt(at(12), { trouble: failure })
-  const facts = {
-    at: new Date(at(12)).toISOString(),
-    workers: [],
-    deadLetters: [],
-    unconfigured: [],
-    gaps: [],
-  }
-  const [problem] = problemsOf({ ...facts, routes: [observed] }).filter(({ kind }) => kind === 'failing')
+  const [problem] = problemsOf({ ...nothing, at: new Date(at(12)).toISOString(), routes: [observed] }).filter(
+    ({ kind }) => kind === 'failing',
+  )
   expect(problem?.text).toContain('evil.example')
   expect(problem?.brief).toMatch(
     /fails: sink_refuses; since 09:00, next try 13:00\. shieldlog status shows the error\.$/,

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import type { AuditRecord } from '../../domain/audit-report.ts'
 import type { DayRange } from '../../domain/day.ts'
 import type { RememberedSink } from '../../domain/remembered-sink.ts'
 import { createInTurn } from '../../domain/promises.ts'
@@ -90,6 +91,15 @@ export function createCatalogue(root: Root): Catalogue {
       change<Gap, GapRecord>('gaps', gaps, gapKey, (before) =>
         before === undefined || !isOpenGap(before) ? undefined : { ...before, acknowledgedAt: atMs },
       ),
+    async differences() {
+      await root.refresh()
+      const { names } = root
+      const all = await root.readAll('differences', (key, value) => {
+        const stream = streamOf(key, names)
+        return stream && { stream, ...jsonOf<AuditRecord>(value) }
+      })
+      return [...all.values()]
+    },
     async routes() {
       const pruned = await root.readAll('pruned', (_, value) => jsonOf<DayRange[]>(value))
       return list<RouteRecord, Route>('routes', (record, sink, key) => {
@@ -131,6 +141,12 @@ export function createCatalogue(root: Root): Catalogue {
     async storeZoneList(list) {
       await records.write({ when: [], put: [['zoneLists', list.account, JSON.stringify(list)]] })
     },
+    ...createNoticed(root),
+  }
+}
+
+function createNoticed(root: Root): Pick<Catalogue, 'noticed' | 'storeNoticed'> {
+  return {
     async noticed() {
       const all = await root.readAll('noticed', (_, value) => jsonOf<NoticedAt>(value))
       return [...all.values()]
@@ -139,8 +155,8 @@ export function createCatalogue(root: Root): Catalogue {
       const key = noticed.place
       const is = before.known.length === 0 ? undefined : JSON.stringify(before)
       const when = [{ collection: 'noticed', key, is }]
-      if (noticed.known.length === 0) return records.write({ when, remove: [['noticed', key]] })
-      return records.write({ when, put: [['noticed', key, JSON.stringify(noticed)]] })
+      if (noticed.known.length === 0) return root.records.write({ when, remove: [['noticed', key]] })
+      return root.records.write({ when, put: [['noticed', key, JSON.stringify(noticed)]] })
     },
   }
 }

@@ -4,7 +4,7 @@ import { Failure } from '../../domain/failure.ts'
 import { onlyStream, streamKey, type Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
 import type { Ledger, LivingProcess, ProcessFacts, Processes } from '../../ports/store.ts'
-import type { Condition, Records } from '../../ports/records.ts'
+import type { Condition, RecordKey, Records } from '../../ports/records.ts'
 import { again, byText, jsonOf, keyOf, refuseRenaming, textOf, type Names, type Root } from './root.ts'
 
 /** What decides about a stream: each write of its records depends on it. */
@@ -123,7 +123,7 @@ export function createHolders(root: Root, own: OwnStreams): OfHolders {
           when,
           put: [['heads', key, JSON.stringify(head)]],
           // An audit that was noted while its stream was pruned.
-          remove: before === undefined ? [['audits', key]] : [],
+          remove: before === undefined ? auditsOf(key) : [],
           stamp: [['holders', holder.id]],
           // A power cut ends every pump of a host, so that nobody has a fence that is given again.
           loosely: true,
@@ -158,7 +158,17 @@ export function createHolders(root: Root, own: OwnStreams): OfHolders {
     noteAudit: (stream, record) =>
       root.under(stream, async (key) => {
         if ((await readHead(root, key)) === undefined) return
-        await records.write({ when: [], put: [['audits', key, JSON.stringify(record)]], loosely: true })
+        const value = JSON.stringify(record)
+        const [latest, difference] = auditsOf(key)
+        const changes = record.isEqual
+          ? { remove: [difference], put: [[...latest, value]] as const }
+          : {
+              put: [
+                [...latest, value],
+                [...difference, value],
+              ] as const,
+            }
+        await records.write({ when: [], ...changes, loosely: true })
       }),
     auditOf: (stream) =>
       root.under(stream, async (key) => {
@@ -166,6 +176,14 @@ export function createHolders(root: Root, own: OwnStreams): OfHolders {
         return heads[0] && jsonOf<AuditRecord>(audits[0])
       }),
   }
+}
+
+/** Where the latest audit of a stream is, and once more where it found a difference: all of these are read together. */
+export function auditsOf(key: string): readonly [RecordKey, RecordKey] {
+  return [
+    ['audits', key],
+    ['differences', key],
+  ]
 }
 
 /** The record omits the stream: its sink may be renamed. */

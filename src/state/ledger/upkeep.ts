@@ -26,7 +26,7 @@ import {
 import { forgetDeadLetters } from './dead-letters.ts'
 import { objectsOf } from './objects.ts'
 import { seenOf } from './seen.ts'
-import { checkpointOf, held, lives, whenHead, type Head } from './streams.ts'
+import { auditsOf, checkpointOf, held, lives, whenHead, type Head } from './streams.ts'
 
 const streamsAtOnce = 100
 /** A holder without a heartbeat for this long is removed. */
@@ -73,9 +73,10 @@ function dropStreams(
     const write: PartialWrite = {
       when: [...when, ...marks.when],
       drop: dropped.flatMap((key) => [seenOf(key), objectsOf(key)]),
-      remove: dropped.flatMap((key) =>
-        ['heads', 'checkpoints', 'counted', 'audits'].map((collection): RecordKey => [collection, key]),
-      ),
+      remove: dropped.flatMap((key) => [
+        ...['heads', 'checkpoints', 'counted'].map((collection): RecordKey => [collection, key]),
+        ...auditsOf(key),
+      ]),
       put: [['store', 'store', JSON.stringify({ ...store, floor })], ...marks.put],
     }
     return { result: dropped.length, write }

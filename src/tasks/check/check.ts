@@ -7,9 +7,9 @@ import type { WorkerStatus } from '../../ports/store.ts'
 import { authority, probePort } from '../../server/listen.ts'
 import { heldSinks, type HeldSinks } from '../../assemble/held-sinks.ts'
 import { probeStore, stateName, workersOn } from '../../assemble/state.ts'
-import { foreignParts } from '../../assemble/other-state.ts'
+import { blindSinks, foreignParts } from '../../assemble/other-state.ts'
 import type { ForeignParts } from '../../domain/problem.ts'
-import { foreignText } from '../../status/problems.ts'
+import { foreignText, newStateText } from '../../status/problems.ts'
 import { openWork, type Work } from '../../assemble/work.ts'
 import { type StepResult, fail, isFail, note, ok } from './result.ts'
 import { type Attempt, sinkFindings, sinkStep } from './sinks.ts'
@@ -54,6 +54,7 @@ export async function* check(
   let running: WorkerStatus | undefined
   let held: HeldSinks = new Map()
   let foreign: readonly ForeignParts[] = []
+  let isNew = false
   // Where what is asked of the state does not answer, the check of a folder names it.
   if (!state.some(isFail))
     await attempt('state', stateMs, async () => {
@@ -62,9 +63,12 @@ export async function* check(
       running = workers.find(({ host }) => host === hostname())
       if (stored.hasStore) held = await heldSinks(config, stored.store)
       foreign = await foreignParts(config, stored.store.id, runtime.clock)
+      isNew = !stored.hasStore || (await stored.store.catalogue.routes()).length === 0
       return []
     })
   if (running !== undefined) yield note(`${running.name} runs on it`)
+  const blind = blindSinks(config)
+  if (isNew && blind.length > 0) yield note(newStateNote(config, blind))
   for (const each of foreign) yield { ...note(foreignText(each)), command: 'audit --deep' }
 
   const { host, port } = config.server
@@ -88,6 +92,12 @@ export async function* check(
   // They are awaited one after the other: an early one that rejects must not end the process.
   for (const sink of sinks) sink.catch(() => undefined)
   for (const sink of sinks) yield* await sink
+}
+
+function newStateNote({ accounts, zones, poll }: Loaded['config'], sinks: readonly string[]): string {
+  // Those that the API lists are not counted here.
+  const known = accounts.some(({ discovery }) => discovery !== undefined) ? 0 : zones.length
+  return `the state is new: run ${newStateText(poll.firstRunDays, known, sinks)}; if one was lost, events of these days will be there twice`
 }
 
 const stateMs = 15_000

@@ -6,7 +6,7 @@ import { isRetired } from '../../discovery/with-zones.ts'
 import { heldSinks } from '../../assemble/held-sinks.ts'
 import { policyOf } from '../../config/policy.ts'
 import { stateName, workersOn } from '../../assemble/state.ts'
-import { foreignParts } from '../../assemble/other-state.ts'
+import { blindSinks, foreignParts } from '../../assemble/other-state.ts'
 import { openWork } from '../../assemble/work.ts'
 
 /**
@@ -33,6 +33,7 @@ export async function readStatus(
       workers: () => workersOn(config, store, runtime.clock),
       isRetired: (zone) => isRetired(config, zone),
       foreign: () => foreignParts(config, store.id, runtime.clock),
+      blindSinks: blindSinks(config),
     },
     choose(config),
   )

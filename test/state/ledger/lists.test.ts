@@ -83,6 +83,7 @@ describe('the latest audit of a stream', () => {
     const before = await store.catalogue.checkpoints()
     const other = await reopen()
     await other.ledger.noteAudit(stream, record)
+    expect(await store.catalogue.differences()).toEqual([{ stream, ...record }])
     const later = { ...record, atMs: record.atMs + 1, isEqual: true, missing: 0 }
     await other.ledger.noteAudit(stream, later)
     // The list was not read again.
@@ -91,6 +92,7 @@ describe('the latest audit of a stream', () => {
     expect(await store.ledger.holds(stream, fence, 0)).toBe(false)
     expect(await store.ledger.commit(buildCommit(stream, fence, 1))).toBe('done')
     expect(await store.ledger.auditOf(stream)).toEqual(later)
+    expect(await store.catalogue.differences()).toEqual([])
   })
 
   it('follows a renamed sink, and is gone with its stream', async () => {
@@ -101,8 +103,10 @@ describe('the latest audit of a stream', () => {
     const moved = buildStream({ sink: 'siem' })
     expect(await store.ledger.auditOf(moved)).toEqual(record)
     expect(await store.ledger.auditOf(stream)).toBeUndefined()
+    expect(await store.catalogue.differences()).toEqual([{ stream: moved, ...record }])
     await store.upkeep.prune([moved], nothingOld)
     expect(await store.ledger.auditOf(moved)).toBeUndefined()
+    expect(await store.catalogue.differences()).toEqual([])
   })
 
   it('is not kept of a stream that was never pumped', async () => {

@@ -87,7 +87,9 @@ export function statusWith({
     return { summary, planned: { live } }
   })
   const left = lost.map((each) => ({ zone: 9, sink: 'siem', ...each }))
-  const facts = { ...status, routes, gaps: [...gaps, ...left] } as unknown as ProblemFacts
+  const settings = { policy: { readableDays: 3 } }
+  const none = { settings, foreign: [], differences: [], blindSinks: [] }
+  const facts = { ...status, ...none, routes, gaps: [...gaps, ...left] } as unknown as ProblemFacts
   return { ...status, problems: problemsOf(facts) }
 }
 
