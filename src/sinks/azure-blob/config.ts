@@ -53,11 +53,6 @@ const Settings = z.strictObject({
   ),
   clientSecret: secret('Secret of the application').optional(),
   clientSecretFile: secretFile('the secret of the application'),
-  loginUrl: described(
-    httpUrl('', 'set clientSecret').nullable().default(null),
-    'Address that issues tokens; default: AZURE_AUTHORITY_HOST, else https://login.microsoftonline.com',
-    { kind: 'url' },
-  ),
   ...objectFields,
 })
 

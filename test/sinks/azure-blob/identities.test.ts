@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import type { AzureBlobSinkConfig } from '../../../src/sinks/azure-blob/config.ts'
+import { tokenSourceOf } from '../../../src/sinks/azure-blob/identities.ts'
 import { openStore } from '../../../src/sinks/stores.ts'
 import { type Azurite, azuriteKey, startAzurite } from '../../setup/azurite.ts'
 import { bodyOf, serveHttp } from '../../setup/http-server.ts'
@@ -49,7 +50,7 @@ interface Told {
   readonly body?: object
 }
 
-/** A server of tokens in this process; by default it answers as Entra does. */
+/** A server of tokens in this process, which the environment names; by default it answers as Entra does. */
 async function startLogin() {
   const asked: Asked[] = []
   const login = {
@@ -66,6 +67,7 @@ async function startLogin() {
     const { status = 200, body = {}, headers: more = {} } = login.answer(got)
     response.writeHead(status, { 'content-type': 'application/json', ...more }).end(JSON.stringify(body))
   })
+  vi.stubEnv('AZURE_AUTHORITY_HOST', `${url}/`)
   return Object.assign(login, { url })
 }
 
@@ -79,16 +81,20 @@ const application = { tenantId: 't-1', clientId: 'c-1', clientSecret: 'the-secre
 const scope = 'https://storage.azure.com/.default'
 const isForm = { 'content-type': 'application/x-www-form-urlencoded' }
 
-/** Nothing of the machine that the tests run on. */
-function withoutIdentity(environment: Record<string, string | undefined> = {}): void {
+// Nothing of the machine that the tests run on.
+beforeEach(() => {
   const names =
     'AZURE_FEDERATED_TOKEN_FILE AZURE_TENANT_ID AZURE_CLIENT_ID AZURE_AUTHORITY_HOST IDENTITY_ENDPOINT IDENTITY_HEADER AZURE_POD_IDENTITY_AUTHORITY_HOST'
-  for (const name of names.split(' ')) vi.stubEnv(name, environment[name])
+  for (const name of names.split(' ')) vi.stubEnv(name, undefined)
+})
+
+function stubEnvironment(environment: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value)
 }
 
 test('a client with a secret gets one token for all requests', async () => {
   const login = await startLogin()
-  const client = await clientOf({ ...application, loginUrl: login.url })
+  const client = await clientOf(application)
   const keys = ['a', 'b', 'c'].map((each) => `shield/${each}`)
   const made = await Promise.all(keys.map((key) => client.create(key, Buffer.from(key), kind, never)))
   expect(made).toEqual(['created', 'created', 'created'])
@@ -105,15 +111,38 @@ test('a client with a secret gets one token for all requests', async () => {
   ])
 })
 
+test.each([
+  [null, '', 'https://login.microsoftonline.com'],
+  [null, 'https://login.example/', 'https://login.example'],
+  ['https://waf.blob.core.usgovcloudapi.net', '', 'https://login.microsoftonline.us'],
+  ['https://waf.blob.core.chinacloudapi.cn/', 'x', 'https://login.partner.microsoftonline.cn'],
+  ['https://waf.z1.blob.storage.azure.net', 'https://login.example', 'https://login.example'],
+])('for endpoint %s and AZURE_AUTHORITY_HOST "%s", %s issues the tokens', (endpoint, given, authority) => {
+  const settings = { ...application, clientSecret: new Secret('s'), endpoint }
+  const { url } = tokenSourceOf(settings, { AZURE_AUTHORITY_HOST: given }).request('s')
+  expect(url.href).toBe(`${authority}/t-1/oauth2/v2.0/token`)
+})
+
+test.each(['login.example', 'http://login.example', 'ftp://127.0.0.1/'])(
+  'no secret is sent to %s, which AZURE_AUTHORITY_HOST names',
+  async (authority) => {
+    const client = await clientOf(application)
+    vi.stubEnv('AZURE_AUTHORITY_HOST', authority)
+    await expect(client.get('k', never)).rejects.toMatchObject({
+      kind: 'stop',
+      message: expect.stringMatching(/AZURE_AUTHORITY_HOST is not an https URL: write one such as https:/),
+    })
+  },
+)
+
 test('the workload identity of a pod gets a token for the proof in its file, and for each new one', async () => {
   const login = await startLogin()
   const file = join(temporaryFolder(), 'token')
   writeFileSync(file, 'first-proof\n')
-  withoutIdentity({
+  stubEnvironment({
     AZURE_FEDERATED_TOKEN_FILE: file,
     AZURE_TENANT_ID: 't-1',
     AZURE_CLIENT_ID: 'c-2',
-    AZURE_AUTHORITY_HOST: `${login.url}/`,
   })
   const client = await clientOf({})
   for (const proof of ['first-proof', 'second-proof']) {
@@ -133,10 +162,10 @@ test('the workload identity of a pod gets a token for the proof in its file, and
 })
 
 test('a workload identity without its file says so, until it is there', async () => {
-  const login = await startLogin()
+  await startLogin()
   const file = join(temporaryFolder(), 'token')
-  const more = { AZURE_TENANT_ID: 't-1', AZURE_CLIENT_ID: 'c', AZURE_AUTHORITY_HOST: login.url }
-  withoutIdentity({ AZURE_FEDERATED_TOKEN_FILE: file, ...more })
+  const more = { AZURE_TENANT_ID: 't-1', AZURE_CLIENT_ID: 'c' }
+  stubEnvironment({ AZURE_FEDERATED_TOKEN_FILE: file, ...more })
   const client = await clientOf({})
   await expect(client.get('k', never)).rejects.toThrow(
     `cannot read ${file}, which AZURE_FEDERATED_TOKEN_FILE names`,
@@ -149,7 +178,7 @@ test('the managed identity of a host is asked for without a secret', async () =>
   const login = await startLogin()
   // As text, as a host gives it.
   login.answer = () => ({ body: { access_token: tokenFor(3600), expires_in: '3599' } })
-  withoutIdentity({ AZURE_POD_IDENTITY_AUTHORITY_HOST: login.url })
+  stubEnvironment({ AZURE_POD_IDENTITY_AUTHORITY_HOST: login.url })
   for (const clientId of [null, 'c-3']) {
     login.asked.length = 0
     const client = await clientOf({ clientId })
@@ -167,7 +196,7 @@ test('the managed identity of an app is asked for with the header that the app h
   login.answer = () => ({
     body: { access_token: tokenFor(3600), expires_on: String(Math.floor(Date.now() / 1000) + 3600) },
   })
-  withoutIdentity({ IDENTITY_ENDPOINT: `${login.url}/msi/token`, IDENTITY_HEADER: 'the-header' })
+  stubEnvironment({ IDENTITY_ENDPOINT: `${login.url}/msi/token`, IDENTITY_HEADER: 'the-header' })
   const client = await clientOf({ clientId: 'c-4' })
   expect(await client.create('shield/k', Buffer.from('x'), kind, never)).toBe('created')
   expect(await client.create('shield/l', Buffer.from('x'), kind, never)).toBe('created')
@@ -182,7 +211,7 @@ test('a token is renewed before it ends', async () => {
   let nowMs = Date.now()
   const clock = { ...systemClock, now: () => nowMs }
   const { key: _key, ...sink } = await azurite.freshContainer()
-  const { settings } = storeClient<AzureBlobSinkConfig>({ ...sink, ...application, loginUrl: login.url })
+  const { settings } = storeClient<AzureBlobSinkConfig>({ ...sink, ...application })
   const client = openStore(settings, { clock, version: '1.2.3', random: () => 0, ...keepInternalEvents() })
   onTestFinished(() => client.close())
   const askedAfter = async (seconds: number) => {
@@ -200,13 +229,13 @@ test('a token that the service refuses is renewed once', async () => {
   const { answer } = login
   login.answer = (asked) =>
     login.asked.length === 1 ? { body: { access_token: tokenFor(-60), expires_in: 3599 } } : answer(asked)
-  const client = await clientOf({ ...application, loginUrl: login.url })
+  const client = await clientOf(application)
   expect(await client.create('shield/k', Buffer.from('x'), kind, never)).toBe('created')
   expect(login.asked).toHaveLength(2)
   login.answer = () => ({
     body: { access_token: tokenFor(3600, 'https://vault.azure.net'), expires_in: 3599 },
   })
-  const other = await clientOf({ ...application, loginUrl: login.url })
+  const other = await clientOf(application)
   await expect(other.get('k', never)).rejects.toMatchObject({
     kind: 'stop',
     code: 'sink_refuses',
@@ -229,7 +258,7 @@ test('a secret that is refused is read again, and shown nowhere', async () => {
         }
   let inFile = 'the-wrong-secret'
   const clientSecret = new Secret(inFile, () => inFile)
-  const client = await clientOf({ ...application, loginUrl: login.url }, { clientSecret })
+  const client = await clientOf(application, { clientSecret })
   const refused = (await client.get('k', never).catch((error: unknown) => error)) as Error
   expect(refused).toMatchObject({ kind: 'stop', code: 'sink_refuses' })
   expect(refused.message).toMatch(
@@ -242,7 +271,7 @@ test('a secret that is refused is read again, and shown nowhere', async () => {
 test('a server of tokens that asks for a pause gets one', async () => {
   const login = await startLogin()
   login.answer = () => ({ status: 429, headers: { 'retry-after': '120' } })
-  const client = await clientOf({ ...application, loginUrl: login.url })
+  const client = await clientOf(application)
   for (let round = 0; round < 2; round++)
     await expect(client.get('k', never)).rejects.toMatchObject({ kind: 'wait', code: 'throttled' })
   expect(login.asked).toHaveLength(1)
@@ -251,7 +280,7 @@ test('a server of tokens that asks for a pause gets one', async () => {
 test('where no identity answers, says what else can be set', async () => {
   const { url, server } = await serveHttp(() => undefined)
   await new Promise((resolve) => server.close(resolve))
-  withoutIdentity({ AZURE_POD_IDENTITY_AUTHORITY_HOST: url })
+  stubEnvironment({ AZURE_POD_IDENTITY_AUTHORITY_HOST: url })
   const client = await clientOf({})
   await expect(client.get('k', never)).rejects.toMatchObject({
     kind: 'retry',
@@ -262,12 +291,12 @@ test('where no identity answers, says what else can be set', async () => {
 })
 
 test('an identity without a role is told which one it needs', async () => {
-  const login = await startLogin()
+  await startLogin()
   const { url } = await serveHttp((_request, response) => {
     response.writeHead(403, { 'x-ms-error-code': 'AuthorizationPermissionMismatch' }).end()
   })
   const sink = { type: 'azure-blob', ...azuriteKey, key: undefined, container: 'waf', endpoint: url }
-  const { client } = storeClient({ ...sink, ...application, loginUrl: login.url })
+  const { client } = storeClient({ ...sink, ...application })
   await expect(client.get('k', never)).rejects.toThrow(
     /assign the role Storage Blob Data Contributor on the container to the identity; a new role takes up to ten minutes$/,
   )
