@@ -15,12 +15,13 @@ export function tableOf(
   members: (event: Event, parts: Parts) => object,
   partsOf: (event: Event) => Parts,
 ): Table {
+  const cells = columns.map(({ name, type, at = [name] }) => ({ at, toCell: toCellOf(type) }))
   return {
     layout,
     columns,
     row(event) {
       const held = members(event, partsOf(event))
-      return columns.map(({ name, type, at = [name] }) => cellOf(valueAt(held, at), type))
+      return cells.map(({ at, toCell }) => toCell(valueAt(held, at)))
     },
     line(cells) {
       const texts: Record<string, string | Record<string, string>> = { ...constants }
@@ -42,13 +43,21 @@ function valueAt(members: object, at: readonly string[]): unknown {
 }
 
 /** A value that does not fit the type is null, and never an error: that would cost its neighbours. */
-function cellOf(value: unknown, type: ColumnType): Cell {
-  if (value === undefined || value === null) return null
-  if (typeof type === 'string') return scalarOf(value, type)
-  if ('list' in type) return Array.isArray(value) ? value.map((each) => cellOf(each, type.list)) : null
-  if (!isObject(value)) return null
-  if ('map' in type) return mapOf(value, type.map)
-  return Object.fromEntries(type.struct.map(({ name, type }) => [name, cellOf(value[name], type)]))
+function toCellOf(type: ColumnType): (value: unknown) => Cell {
+  if (typeof type === 'string')
+    return (value) => (value === undefined || value === null ? null : scalarOf(value, type))
+  if ('list' in type) {
+    const toCell = toCellOf(type.list)
+    return (value) => (Array.isArray(value) ? value.map(toCell) : null)
+  }
+  if ('map' in type) return (value) => (isObject(value) ? mapOf(value, type.map) : null)
+  const members = type.struct.map(({ name, type }) => [name, toCellOf(type)] as const)
+  return (value) => {
+    if (!isObject(value)) return null
+    const cells: Record<string, Cell> = {}
+    for (const [name, toCell] of members) cells[name] = toCell(value[name])
+    return cells
+  }
 }
 
 function scalarOf(value: unknown, type: ColumnType & string): Cell {

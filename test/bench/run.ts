@@ -16,11 +16,12 @@ import {
 import { measureFleet, measureRest } from './parts/fleet.ts'
 import { measureIdle } from './parts/idle.ts'
 import { measureMemory } from './parts/memory.ts'
+import { measureObjects } from './parts/objects.ts'
 import { measureShared, measureSinks, measureSlowSyncs } from './parts/sinks.ts'
 import { measureStart } from './parts/start.ts'
 
 const help = `npm run -s bench -- [options]
-  --only NAMES      start, sinks, sync, shared, idle, memory, rest, fleet; as a comma list (all but rest, fleet)
+  --only NAMES      start, sinks, objects, sync, shared, idle, memory, rest, fleet; as a comma list (all but rest, fleet)
   --events N        of each run of sinks, sync and shared (200000)
   --rounds N        of those (5)
   --program FILE    what start starts (src/cli.ts); such as dist/cli.js after npm run build
@@ -38,7 +39,7 @@ function readOptions() {
   const flag = { type: 'boolean', default: false } as const
   const { values } = parseArgs({
     options: {
-      only: text('start,sinks,sync,shared,idle,memory'),
+      only: text('start,sinks,objects,sync,shared,idle,memory'),
       events: text('200000'),
       rounds: text('5'),
       program: text('src/cli.ts'),
@@ -66,6 +67,7 @@ function readOptions() {
   const parts: Readonly<Record<string, (to: typeof given) => Promise<Figure[]>>> = {
     start: measureStart,
     sinks: measureSinks,
+    objects: measureObjects,
     sync: measureSlowSyncs,
     shared: measureShared,
     idle: measureIdle,

@@ -71,7 +71,7 @@ export class StreamObjects {
   /** The object of that number: this one, or that of an earlier try. */
   async #write(number: number, form: Form, draft: Draft, signal: AbortSignal): Promise<DeliveredObject> {
     const { settings, store } = this.#lake
-    const body = await draft.body(signal)
+    const body = await draft.body()
     const companion = packCompanion(draft.events)
     const digest = digestOf(companion, body)
     const own = this.#nameOf(number)
@@ -149,7 +149,7 @@ export async function deliverTrial(
   const form = formOf(settings)
   const draft = await draftOf(given, form, format, settings.maxBytes, signal)
   if (draft.events.length === 0) return deliveryOf(draft)
-  const body = await draft.body(signal)
+  const body = await draft.body()
   const key = `${settings.prefix}${companionFolder}try/${digestOf(Buffer.alloc(0), body)}.${suffixes[form]}`
   await ensure(lake, key, body, { contentType: contentTypes[form], metadata: {} }, signal)
   return deliveryOf(draft)

@@ -85,10 +85,10 @@ type PresetName = (typeof presets)[number]['name']
 export const entryBytes = 525
 
 /** Events of one zone as the simulator makes them, ten a minute. The same at each call. */
-function sampleEvents(): Event[] {
+export function sampleEvents(events = 3_000): Event[] {
   const beganMs = Date.parse('2026-01-15T12:00:00.000Z')
   const redactor = createRedactor('off')
-  return Array.from({ length: 3_000 }, (_, seq) => {
+  return Array.from({ length: events }, (_, seq) => {
     const place = { zone: 101, dayNumber: 1, seq }
     const text = entryJson({ seed: 1, entryBytes }, place, beganMs + seq * 6_000)
     return toEvent(JSON.parse(text) as Json, { id: 101, name: 'shop' }, redactor)

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs'
-import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { parquetMetadata } from 'hyparquet'
 import { describe, expect, it, test } from 'vitest'
 import { createFormat, tableFor } from '../../../src/formats/registry.ts'
 import type { Cell, Table } from '../../../src/ports/delivery.ts'
-import { readParquet, writeParquet } from '../../../src/sinks/objects/parquet.ts'
+import { draftOf } from '../../../src/sinks/objects/form.ts'
+import { readParquet } from '../../../src/sinks/objects/parquet.ts'
 import { buildEvent, type EventParts } from '../../formats/events.ts'
 import { lineTable } from '../file/samples.ts'
+import { writeParquet } from './parquet-file.ts'
 
-const never = new AbortController().signal
 const everything = { labels: true, log: true, raw: true }
 const forms = (['native', 'ocsf'] as const).flatMap((format) => [
   createFormat({ format }),
@@ -17,8 +17,12 @@ const forms = (['native', 'ocsf'] as const).flatMap((format) => [
 ])
 const native = createFormat({ format: 'native' }).table!
 
-function write(table: Table, rows: readonly (readonly Cell[])[]): Promise<Buffer> {
-  return writeParquet(table, rows, never)
+function write(table: Table, rows: readonly (readonly Cell[])[], signal?: AbortSignal): Promise<Buffer> {
+  return writeParquet(
+    table,
+    rows.map((cells) => ({ cells, bytes: 100 })),
+    signal,
+  )
 }
 
 async function linesIn(file: Buffer, tables = tableFor): Promise<string[]> {
@@ -107,6 +111,26 @@ test('a value of a wrong kind is null in its column, and costs its neighbours no
   )
 })
 
+/** The returned function gives the longest time of the CPU that this thread took between two turns of its loop. */
+function watchTurns(): () => number {
+  const now = () => {
+    const { user, system } = process.threadCpuUsage()
+    return (user + system) / 1000
+  }
+  let [isOver, longest, last] = [false, 0, now()]
+  const turn = () => {
+    const at = now()
+    longest = Math.max(longest, at - last)
+    last = at
+    if (!isOver) setImmediate(turn)
+  }
+  setImmediate(turn)
+  return () => {
+    isOver = true
+    return longest
+  }
+}
+
 describe('a file', () => {
   const rows = (count: number) => Array.from({ length: count }, (_, index) => [`line ${index}`])
   const lines = lineTable(() => '')
@@ -128,24 +152,32 @@ describe('a file', () => {
     }
   })
 
-  it('lets other work have its turn after each column of a group', async () => {
-    const writing = write(
-      native,
-      Array.from({ length: 5_001 }, () => native.row(buildEvent())),
-    )
-    const after: string[] = []
-    const written = writing.then(() => after.push('written'))
-    for (let turns = 0; turns < 2 * native.columns.length; turns++) {
-      await setImmediate()
-      after.push('turn')
+  it('has no group of more than 8 MiB of texts, unless one row has more', async () => {
+    const sizes = [5_000_000, 3_000_000, 1_000_000, 9_000_000, 1, 8_388_607, 1]
+    const given = sizes.map((bytes, index) => ({ cells: [`line ${index}`], bytes }))
+    const { row_groups } = metadataOf(await writeParquet(lines, given))
+    expect(row_groups.map(({ num_rows }) => Number(num_rows))).toEqual([2, 1, 1, 2, 1])
+  })
+
+  it('is written and read without keeping other work waiting for 50 ms', async () => {
+    const events = Array.from({ length: 10_000 }, (_, index) => buildEvent({ id: `id ${index}` }))
+    const { signal } = new AbortController()
+    for (const format of [forms[0]!, forms[2]!]) {
+      const rounds: number[] = []
+      // Of three, since the first one runs code that is not compiled yet.
+      for (let round = 0; round < 3; round++) {
+        const longest = watchTurns()
+        const draft = await draftOf(events, 'parquet', format, Infinity, signal)
+        for await (const _ of readParquet(await draft.body(), tableFor)) continue
+        rounds.push(longest())
+      }
+      expect(Math.min(...rounds)).toBeLessThan(50)
     }
-    await written
-    expect(after.at(-1)).toBe('written')
   })
 
   it('is not written to its end once it is aborted', async () => {
     const stopping = new AbortController()
-    const writing = writeParquet(lines, rows(20_000), stopping.signal)
+    const writing = write(lines, rows(20_000), stopping.signal)
     stopping.abort()
     await expect(writing).rejects.toMatchObject({ kind: 'cancelled' })
   })
