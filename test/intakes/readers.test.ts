@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { exactJson } from '../../src/domain/text/decode.ts'
@@ -6,8 +6,11 @@ import { isObject, jsonText, numberText, type Json, type JsonObject } from '../.
 import { createFormat } from '../../src/formats/registry.ts'
 import type { Column, ColumnType } from '../../src/ports/delivery.ts'
 import { fencesOf } from '../docs/pages.ts'
+import { buildEvent } from '../formats/events.ts'
+import { writeParquet } from '../sinks/objects/parquet-file.ts'
 import { startProcess } from '../setup/processes.ts'
 import { projectFolder } from '../setup/project-folder.ts'
+import { temporaryFolder } from '../setup/temp.ts'
 import { endOf } from '../e2e/workplace.ts'
 import type { Shipped } from './every-kind.ts'
 import { installedAt } from './intake.ts'
@@ -42,10 +45,10 @@ interface Read {
 }
 type Type = string | readonly [Type] | { readonly [name: string]: Type }
 
-async function read(reader: Reader, kind: Kind, text: string) {
+async function readAt(reader: Reader, folder: string, text: string) {
   const script = `${projectFolder}test/intakes/servers/readers/read.py`
   const child = startProcess(join(home(), 'python/bin/python'), [script, reader], {
-    cwd: folderOf(kind),
+    cwd: folder,
     env: { TZ: 'UTC' },
     input: text,
   })
@@ -59,7 +62,7 @@ test('the page has queries of all readers', () => {
 
 describe.each(printed)('$reader reads $kind.file in $kind.format', ({ reader, kind, text }) => {
   test('every row and type, of ordinary objects and an odd one', async () => {
-    const { code, stdout, stderr } = await read(reader, kind, text)
+    const { code, stdout, stderr } = await readAt(reader, folderOf(kind), text)
     expect(code, stderr).toBe(0)
     const { types, rows } = JSON.parse(stdout) as Read
     expectTypes(types, kind, reader)
@@ -83,6 +86,38 @@ describe.each(printed)('$reader reads $kind.file in $kind.format', ({ reader, ki
     expect(wrong.slice(0, 3).map((row) => [row, byKey.get(keyOf(row))])).toEqual([])
   })
 })
+
+describe.each(printed.filter(({ kind }) => kind.file === 'parquet'))(
+  '$reader reads Parquet in $kind.format',
+  ({ reader, kind: { format }, text }) => {
+    test('of an older version and of one with a column more together', async () => {
+      const read = async (objects: readonly Buffer[]) => {
+        const folder = temporaryFolder()
+        for (const [index, body] of objects.entries()) {
+          const day = join(folder, `shield/shield_zone=101/day=2025-11-2${index}`)
+          mkdirSync(day, { recursive: true })
+          writeFileSync(join(day, 'store-000001.parquet'), body)
+        }
+        const { code, stdout, stderr } = await readAt(reader, folder, text)
+        expect(code, stderr).toBe(0)
+        const { types, rows } = JSON.parse(stdout) as Read
+        return { types, rows: rows.map((row): JsonObject => ({ ...row, day: null })) }
+      }
+      const older = readFileSync(`${projectFolder}test/fixtures/lake/${format}-1.parquet`)
+      const table = createFormat({ format }).table!
+      const columns = [...table.columns, { name: 'added', type: 'text' }] as const
+      const row = { cells: [...table.row(buildEvent()), 'new'], bytes: 1 }
+      const newer = await writeParquet({ ...table, columns }, [row])
+      const alone = await read([older])
+      const { types, rows } = await read([older, newer, older])
+      expect(types).toEqual({ ...alone.types, added: 'text' })
+      expect(rows.filter(({ added }) => added === 'new')).toHaveLength(1)
+      const before = alone.rows.map((each) => ({ ...each, added: null }))
+      const sorted = (all: readonly JsonObject[]) => all.map((each) => sortedText(each)).toSorted()
+      expect(sorted(rows.filter(({ added }) => added !== 'new'))).toEqual(sorted([...before, ...before]))
+    })
+  },
+)
 
 const jsonColumns = new Set(['labels', 'log', 'other', 'raw', 'set'])
 const columnsOf = ({ format }: Kind): readonly Column[] => createFormat({ format }).table!.columns
@@ -249,7 +284,7 @@ test.each(['polars', 'pyarrow'] as const)(
   '%s ends with an error at lines in native with odd entries, as the page says',
   async (reader) => {
     const { text } = printed.find((each) => each.reader === reader && each.kind.file === 'ndjson')!
-    const { code, stderr } = await read(reader, { file: 'ndjson', format: 'native' }, text)
+    const { code, stderr } = await readAt(reader, folderOf({ file: 'ndjson', format: 'native' }), text)
     expect(code).toBe(1)
     expect(stderr).toMatch(/error parsing line|JSON parse error/)
   },
