@@ -6,12 +6,12 @@ import { seaweedFsAvailable } from '../setup/available.ts'
 import { storeClient } from '../sinks/objects/store-client.ts'
 import { endOf, readableDays, zones } from './workplace.ts'
 
-test.skipIf(!seaweedFsAvailable())(
-  'a bucket has each event once although the shipper was killed between an object and its commit',
-  async () => {
+test.skipIf(!seaweedFsAvailable()).each([{ compress: 'gzip' }, { file: 'parquet' }])(
+  'a bucket has each event once although the shipper was killed between an object and its commit: %j',
+  async (form) => {
     const { url, createBucket } = await seaweedFs.start()
     await createBucket('waf')
-    const sink = bucketSink(url, 'waf')
+    const sink = bucketSink(url, 'waf', form)
     const { client } = storeClient(sink)
     const place = await placeFor(sink)
     const killed = await endOf(place.entry(['--once', '--kill', 'after:deliver:3']))

@@ -1,19 +1,17 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { dayOf, shiftDay } from '../../src/domain/day.ts'
 import { tryStore } from '../../src/sinks/objects/trial.ts'
-import { readableDays, zones } from '../e2e/workplace.ts'
+import { readableDays } from '../e2e/workplace.ts'
 import type { TestProcess } from '../setup/processes.ts'
-import { startRedis } from '../setup/redis.ts'
-import { waitFor } from '../setup/wait-for.ts'
 import { listed, storeClient } from '../sinks/objects/store-client.ts'
-import { expectOnceDespiteKills, shippers } from './kills.ts'
-import { idsOf, placeFor } from './place.ts'
+import { testExactlyOnce } from './kills.ts'
+import { idsOf, perDay, placeFor } from './place.ts'
 import {
   bucketSink,
   createLockedBucket,
   eventsIn,
   expectEachOnce,
   lackingRights,
-  objectsIn,
   versionsIn,
 } from './servers/bucket.ts'
 import { seaweedFs } from './servers/seaweedfs.ts'
@@ -103,30 +101,38 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
     }
   })
 
-  test('repairs an object that is gone, and is a source of backfill and top', async () => {
-    const sink = bucketSink(url, await freshBucket(), { everySeconds: 0.5 })
-    const { client } = storeClient(sink)
-    const place = await placeFor(sink)
-    await place.once()
-    const first = (await listed(client, 'shield/')).find((key) => key.startsWith('shield/shield_zone='))
-    await client.remove(first!, never)
-    const audited = await place.ended(['audit', '--deep'])
-    expect(audited.code, audited.stdout + audited.stderr).toBe(1)
-    const repaired = await place.ended(['audit', '--deep', '--repair'])
-    expect(repaired.code, repaired.stdout + repaired.stderr).toBe(0)
-    expectEachOnce(await eventsIn(client), idsOf(place))
-    const again = await place.ended(['audit', '--deep'])
-    expect(again.code, again.stdout + again.stderr).toBe(0)
-    const counted = await place.ended(['top', '--source', 'siem', '--since', '72h'])
-    expect(counted.code, counted.stdout + counted.stderr).toBe(0)
-    const copy = { name: 'copy', type: 'file', path: place.events }
-    place.configure({ sinks: [{ name: 'siem', ...sink }, copy] })
-    const days = readableDays()
-    const range = ['--from', days[0], '--to', days[2], '--sink', 'copy', '--source', 'siem']
-    const filled = await place.ended(['backfill', ...range])
-    expect(filled.code, filled.stdout + filled.stderr).toBe(0)
-    expect(filled.stdout).toContain(' events shipped, 0 already there, in ')
-  })
+  test.each([{ compress: 'gzip' }, { file: 'parquet' }])(
+    'repairs an object that is gone, and is a source of backfill and top: %j',
+    async (form) => {
+      const sink = bucketSink(url, await freshBucket(), { everySeconds: 0.5, ...form })
+      const { client } = storeClient(sink)
+      const old = shiftDay(dayOf(Date.now()), -8)
+      const days = Object.fromEntries([old, ...readableDays()].map((day) => [day, perDay]))
+      const place = await placeFor(sink, { days, readableDays: 9 })
+      await place.once()
+      const first = (await listed(client, 'shield/')).find((key) => key.startsWith('shield/shield_zone='))
+      await client.remove(first!, never)
+      const audited = await place.ended(['audit', '--deep'])
+      expect(audited.code, audited.stdout + audited.stderr).toBe(1)
+      const repaired = await place.ended(['audit', '--deep', '--repair'])
+      expect(repaired.code, repaired.stdout + repaired.stderr).toBe(0)
+      expectEachOnce(await eventsIn(client), idsOf(place))
+      const again = await place.ended(['audit', '--deep'])
+      expect(again.code, again.stdout + again.stderr).toBe(0)
+      const counted = await place.ended(['top', '--source', 'siem', '--since', '72h'])
+      expect(counted.code, counted.stdout + counted.stderr).toBe(0)
+      const range = ['--from', old, '--to', old]
+      const shipped = await place.ended(['backfill', ...range])
+      expect(shipped.code, shipped.stdout + shipped.stderr).toBe(0)
+      // Days that the API has are read there.
+      place.simulator.set({ readableDays: 3 })
+      const copy = { name: 'copy', type: 'file', path: place.events }
+      place.configure({ sinks: [{ name: 'siem', ...sink }, copy] })
+      const filled = await place.ended(['backfill', ...range, '--sink', 'copy', '--source', 'siem'])
+      expect(filled.code, filled.stdout + filled.stderr).toBe(0)
+      expect(filled.stdout).toContain(' events shipped, 0 already there, in ')
+    },
+  )
 
   test('ships into a bucket with Object Lock: what check wrote stays there, as versions', async () => {
     const name = `locked-${Math.random().toString(36).slice(2)}`
@@ -145,56 +151,11 @@ describe.each([seaweedFs, versitygw])('$name', ({ start }) => {
     expect(audited.code, audited.stdout + audited.stderr).toBe(0)
   })
 
-  test.each(shippers)(
-    'has each event once although the shippers were killed again and again: %s',
-    async (_what, kills, redis) => {
-      const sink = bucketSink(url, await freshBucket(), { everySeconds: 0.2, maxBytes: 65_536 })
-      await expectOnceDespiteKills(sink, storeClient(sink).client, kills, redis)
+  testExactlyOnce(
+    async () => {
+      const sink = bucketSink(url, await freshBucket())
+      return { sink, client: storeClient(sink).client }
     },
-    1_800_000,
+    () => process,
   )
-
-  test('has each event once although workers over Redis and the server froze, one after the other', async () => {
-    const sink = bucketSink(url, await freshBucket(), {
-      everySeconds: 0.2,
-      timeoutSeconds: 2,
-      maxBytes: 65_536,
-    })
-    const { client } = storeClient(sink)
-    const { url: redis, keyPrefix } = await startRedis()
-    const state = { redis: { url: redis, keyPrefix } }
-    const place = await placeFor(sink, { days: 20 }, { server: { port: 0 }, state })
-    const workers = [place.start(['run']), place.start(['run'])]
-    const said = () => workers.map((worker) => worker.stderr()).join('')
-    const untilMore = async (objects: number) =>
-      await waitFor(async () => (await objectsIn(client)) > objects, {
-        // Another worker takes the streams of a frozen one over within a minute.
-        timeoutMs: 180_000,
-        everyMs: 1,
-        what: () => `an object: ${said()}`,
-      })
-    for (const frozen of workers) {
-      for (const zone of zones) place.simulator.append(zone, readableDays()[2], 200)
-      await untilMore(await objectsIn(client))
-      await frozen.kill('SIGSTOP')
-      // Whichever it was that had the stream: the other one gets to all of it.
-      await waitFor(async () => new Set((await eventsIn(client)).ids).size === idsOf(place).length, {
-        timeoutMs: 180_000,
-        everyMs: 500,
-        what: () => `all events: ${said()}`,
-      })
-      await frozen.kill('SIGCONT')
-    }
-    const timeouts = () => said().split('"code":"timeout"').length
-    for (const zone of zones) place.simulator.append(zone, readableDays()[2], 200)
-    const before = timeouts()
-    await untilMore(await objectsIn(client))
-    await process.kill('SIGSTOP')
-    await waitFor(() => timeouts() > before, { what: () => `a request that times out: ${said()}` })
-    await process.kill('SIGCONT')
-    for (const worker of workers) expect(await worker.kill('SIGTERM')).toEqual({ code: 0, signal: null })
-    const { code, stderr } = await place.once()
-    expect(code, stderr).toBe(0)
-    expectEachOnce(await eventsIn(client), idsOf(place))
-  }, 1_800_000)
 })
