@@ -28,7 +28,7 @@ export const loki: IntakeServer = {
   },
 }
 
-export async function startLoki(): Promise<string> {
+export async function startLoki(limits: readonly string[] = []): Promise<string> {
   const { url } = await startServer(
     (port, home, grpcPort) => ({
       command: join(installedAt('loki'), 'loki'),
@@ -36,6 +36,7 @@ export async function startLoki(): Promise<string> {
         `-config.file=${projectFolder}test/intakes/servers/loki/loki.yaml`,
         '-config.expand-env=true',
         '-target=all',
+        ...limits,
       ],
       env: { INTAKE_PORT: String(port), INTAKE_GRPC_PORT: String(grpcPort), INTAKE_FOLDER: home },
     }),
@@ -53,7 +54,7 @@ interface Found {
 const hourMs = 3_600_000
 
 /** Lines older than three hours are found once they are flushed. */
-async function linesOf(url: string, tenant: string): Promise<string[]> {
+export async function linesOf(url: string, tenant: string): Promise<string[]> {
   const headers = { 'x-scope-orgid': tenant }
   await ask(`${url}/flush`, { method: 'POST', headers })
   const today = dayOf(Date.now())
