@@ -207,6 +207,17 @@ export const answerRows: readonly AnswerRow[] = [
   },
   { answer: '429', outcome: 'again', shipment: always({ status: 429 }) },
   {
+    answer: '429 to one event, which is larger than what a tenant may send in a second, after pauses too',
+    outcome: 'refused',
+    only: ['loki'],
+    shipment: () => ({
+      script: (ids) => {
+        const body = `(limit: 1000 bytes/sec) while attempting to ingest '1' lines totaling '${ids.length}500' bytes`
+        return ids.includes('event-3') ? { reply: { status: 429, body } } : undefined
+      },
+    }),
+  },
+  {
     answer: '429 with `Retry-After` in seconds',
     outcome: 'later',
     shipment: always({ status: 429, headers: { 'retry-after': '60' } }),
