@@ -86,7 +86,8 @@ export function createSyslogSink(options: SyslogSinkOptions, deps: SyslogSinkDep
       const tried = await connect(options, what, clock, signal)
       const { found } = tried
       tried.close()
-      return { found, untested: 'delivery not tested' }
+      const note = `syslog has no answers: look in the receiver whether a test event can be read there; if not, it needs another framing than ${options.framing}`
+      return { found, note, untested: 'delivery not tested' }
     },
     close: async () => connection.close(),
   }

@@ -239,9 +239,10 @@ it('names the certificate where the receiver closes right after the handshake', 
 it('check connects, reports what it cannot test, and sends nothing', async () => {
   const server = await started({ tls: serverTls })
   const sink = sinkTo(server.port, { protocol: 'tls', host: 'localhost', tls: { ca: pem('ca.pem') } })
-  const { found, untested } = (await sink.check(never))!
+  const { found, note, untested } = (await sink.check(never))!
   expect(found).toMatch(/^connected over TLS 1\.3, certificate valid until \d{4}-\d{2}-\d{2}$/)
   expect(untested).toBe('delivery not tested')
+  expect(note).toContain('another framing than octet')
   await waitFor(() => server.sockets.size === 0, { what: 'the end of the check' })
   expect([server.messages, server.rest()]).toEqual([[], 0])
 })
