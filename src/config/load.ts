@@ -53,12 +53,15 @@ export function loadServerAddress(
   config: string | undefined,
   env: Environment = process.env,
   cwd = process.cwd(),
-): ServerAddress {
+): ServerAddress & { readonly hasToken: boolean } {
   const reading = new ConfigReading(env, { argv: { config }, cwd, needs: 'nothing' })
   reading.parse()
   const own = ['server.host', 'server.port']
   const errors = reading.errors.filter(({ path }) => path === '' || own.some((each) => isWithin(each, path)))
   if (errors.length > 0) throw new ConfigErrors(errors, reading.searched)
   const [host, port] = ['host', 'port'].map((key) => valueAt(reading.written, ['server', key]))
-  return ServerAddress.parse({ host, port })
+  const hasToken = ['token', 'tokenFile'].some(
+    (key) => (valueAt(reading.written, ['server', key]) ?? null) !== null,
+  )
+  return { ...ServerAddress.parse({ host, port }), hasToken }
 }

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { logged, zones, type Workplace } from '../e2e/workplace.ts'
+import { strangeFiles } from '../setup/strange-files.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import type { SinkSettings } from './intake.ts'
 import { deadLettersOf, expectShipped, idsOf, placeFor, reconfigure } from './place.ts'
@@ -162,6 +163,28 @@ test.each([
   expect(code, stdout + stderr).toBe(0)
   expect(stdout).toContain('connected over TLS, 1 broker')
   await expectShipped(place)
+  expect((await idsIn(topic)).toSorted()).toEqual(idsOf(place).toSorted())
+})
+
+test('takes an authority, and a certificate with its key, from files that changed, without a signal', async () => {
+  const topic = await broker.freshTopic()
+  const files = strangeFiles()
+  const sink = sinkTo(topic, { brokers: [broker.withCertificate], tls: files.settings })
+  const place = await placeFor(sink, { days: 20 }, { server: { port: 0 } })
+  const child = place.start(['run'])
+  await child.waitForLine(/"event":"StreamFailed".*"code":"tls"/)
+  files.put('ca.pem')
+  // Of another pair: what was there before stays in use until the other half has come.
+  files.put('client.key')
+  await child.waitForLine(/the ones from before stay in use/, 120_000)
+  expect(await broker.messagesIn(topic)).toEqual([])
+  files.put('client.pem')
+  await waitFor(async () => new Set(await idsIn(topic)).size === idsOf(place).length, {
+    timeoutMs: 180_000,
+    everyMs: 500,
+    what: () => `all events: ${child.stderr()}`,
+  })
+  await child.kill('SIGTERM')
   expect((await idsIn(topic)).toSorted()).toEqual(idsOf(place).toSorted())
 })
 

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { probeOf } from '../e2e/metrics.ts'
+import { freePort } from '../setup/free-port.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { accessKey, openWorkshop, openWorkshopWithApi } from './workshop.ts'
 
@@ -62,8 +63,34 @@ test('run waits for a secret that is not there yet with one line, then ships; a 
   expect(await statusWith('second')).toBe(200)
 })
 
+test.each([
+  ['gives the reason', { accessKeyFile: './absent' }, {}],
+  ['gives the reason only to who has the token, which nobody has', { accessKey }, { tokenFile: './absent' }],
+])('run that waits for a file answers probes: alive, not ready; it %s', async (_, api, server) => {
+  const port = await freePort()
+  const { simulator } = await openWorkshopWithApi({ days: 5 })
+  const { folder, start } = openWorkshop({
+    api: { baseUrl: simulator.url, ...api },
+    server: { port, ...server },
+  })
+  await using running = start(['run'])
+  await running.waitForLine(/waits for files/)
+  const ask = async (path: string) => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`)
+    return [answer.status, await answer.text()] as const
+  }
+  await waitFor(async () => (await ask('/healthz').catch(() => [0]))[0] === 200, { what: 'the server' })
+  const [status, text] = await ask('/readyz')
+  expect(status).toBe(503)
+  expect(text).toMatch('tokenFile' in server ? /^{"ready":false}\n$/ : /api\.accessKeyFile.*absent/)
+  writeFileSync(join(folder, 'absent'), accessKey)
+  await waitFor(async () => (await ask('/readyz').catch(() => [0]))[0] === 200, {
+    what: () => running.stderr(),
+  })
+})
+
 test('run that waits for a secret ends with 0 at a signal', async () => {
-  const { start } = openWorkshop({ api: { accessKeyFile: './absent' } })
+  const { start } = openWorkshop({ api: { accessKeyFile: './absent' }, server: { port: 0 } })
   await using running = start(['run'])
   await running.waitForLine(/waits for files/)
   await running.kill('SIGTERM')

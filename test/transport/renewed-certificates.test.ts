@@ -1,6 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { copyFileSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { Redis } from 'ioredis'
 import { systemClock } from '../../src/clock.ts'
@@ -11,9 +9,8 @@ import { connectRedis } from '../../src/redis/connection.ts'
 import { connect } from '../../src/sinks/syslog/connection.ts'
 import { createDispatcher } from '../../src/transport/dispatcher.ts'
 import { exchange } from '../../src/transport/exchange.ts'
-import { projectFolder } from '../setup/project-folder.ts'
 import { redisServerAvailable, startRedis } from '../setup/redis.ts'
-import { temporaryFolder } from '../setup/temp.ts'
+import { strangeFiles, tlsFixture } from '../setup/strange-files.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { stateAt } from '../state/redis/settings.ts'
 import { receiver } from '../sinks/syslog/receiver.ts'
@@ -22,27 +19,6 @@ import { listenProxy, listenTls, pem } from './listening.ts'
 afterEach(() => void vi.unstubAllEnvs())
 
 const never = new AbortController().signal
-const fixture = (name: string) => `${projectFolder}test/fixtures/tls/${name}`
-
-/** Files of an authority that signed nothing, and a certificate of it with its key; `put` replaces some, as a mount does. */
-function strangeFiles() {
-  const folder = temporaryFolder()
-  const at = (name: string) => join(folder, name)
-  const made = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
-  const files = ['-subj', '/CN=stranger', '-keyout', at('client.key'), '-out', at('client.pem')]
-  execFileSync('openssl', ['req', ...made, ...files], { stdio: 'ignore' })
-  copyFileSync(at('client.pem'), at('ca.pem'))
-  let count = 0
-  return {
-    at,
-    settings: { caFile: at('ca.pem'), certFile: at('client.pem'), keyFile: at('client.key') },
-    put(name: string, from = fixture(name)): void {
-      copyFileSync(from, at('next'))
-      utimesSync(at('next'), 1, ++count)
-      renameSync(at('next'), at(name))
-    },
-  }
-}
 
 function requester(tls: Tls) {
   const dispatcher = createDispatcher({ tls })
@@ -78,7 +54,7 @@ test.each(['directly', 'through a proxy'])(
     const before = server.connections()
     for (let times = 0; times < 4; times++) expect(await get(server.url)).toBe(200)
     expect(server.connections() - before).toBeLessThan(2)
-    put('ca.pem', fixture('client.pem'))
+    put('ca.pem', tlsFixture('client.pem'))
     expect(await get(server.url)).toBe('tls')
     expect(proxy.tunnels.length > 0).toBe(way !== 'directly')
   },
@@ -94,7 +70,7 @@ test('a pair that does not match keeps the old one, and says so once', async () 
   for (const each of tlsIn({ sinks: [{ tls }] })) each.tell = (problem) => void told.push(problem)
   const get = requester(tls)
   expect(await get(server.url)).toBe(200)
-  put('client.key', fixture('server.key'))
+  put('client.key', tlsFixture('server.key'))
   expect([await get(server.url), await get(server.url)]).toEqual([200, 200])
   expect(told).toEqual([
     expect.stringMatching(/^the key and certificate cannot be used: .*from before stay in use$/),
@@ -128,8 +104,8 @@ test('the next connection of syslog uses certificates that have changed', async 
 })
 
 test.skipIf(!redisServerAvailable())('Redis reconnects with certificates that have changed', async () => {
-  const args = ['--tls-cert-file', fixture('server.pem'), '--tls-key-file', fixture('server.key')]
-  const server = await startRedis({ args: [...args, '--tls-ca-cert-file', fixture('ca.pem')] })
+  const args = ['--tls-cert-file', tlsFixture('server.pem'), '--tls-key-file', tlsFixture('server.key')]
+  const server = await startRedis({ args: [...args, '--tls-ca-cert-file', tlsFixture('ca.pem')] })
   const plain = connectRedis(stateAt(server.url), { manner: 'prompt', name: 'test' }, () => undefined)
   onTestFinished(() => plain.disconnect())
   const port = await waitFor(

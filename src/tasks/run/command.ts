@@ -7,8 +7,13 @@ import { fleetState } from '../../assemble/state.ts'
 import { printable, counted, firstOf, sumOf } from '../../domain/text/terminal-text.ts'
 import { systemClock } from '../../clock.ts'
 import { ConfigErrors, errorLine } from '../../config/errors.ts'
-import type { Loaded } from '../../config/load.ts'
+import { loadServerAddress, type Loaded } from '../../config/load.ts'
 import { createLogger } from '../../telemetry/logger.ts'
+import { createMetrics } from '../../telemetry/metrics/metrics.ts'
+import { createTelemetry } from '../../telemetry/telemetry.ts'
+import { startServer } from '../../server/server.ts'
+import { version } from '../../assemble/version.ts'
+import { Secret } from '../../domain/text/secret.ts'
 import { isFailure, messageOf, type Failure } from '../../domain/failure.ts'
 import { within } from '../../domain/promises.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
@@ -37,7 +42,8 @@ export function register({ command, io, exit, load }: Registration): void {
           '--quiet goes with --once; a process that runs on logs less with log.level: warn',
         )
       const progress = quiet ? 'none' : once ? 'always' : 'terminal'
-      exit(await run(() => load(command), { once, role, progress }, io))
+      const { config } = command.optsWithGlobals<{ config?: string }>()
+      exit(await run(() => load(command), { once, role, progress, config }, io))
     })
 }
 
@@ -56,6 +62,8 @@ export interface RunOptions {
    * nothing, and only warnings and errors are logged.
    */
   readonly progress: 'always' | 'terminal' | 'none'
+  /** The file that -c names: where probes are answered before it can be loaded. */
+  readonly config?: string | undefined
   /** Receives every internal event; `say` prints a line above the table. */
   readonly watch?: (internalEvent: InternalEvent, say: (line: string) => void) => void
 }
@@ -65,7 +73,7 @@ const stopWithinMs = 4_500
 
 /** Runs the daemon until a signal; with `once` until every planned stream was read to its last page. */
 export async function run(load: () => Loaded, options: RunOptions, io: Io): Promise<number> {
-  const loaded = options.once ? load() : await loadOnceThere(load, io)
+  const loaded = options.once ? load() : await loadOnceThere(load, options.config, io)
   const { role = 'all' } = options
   if (role !== 'all' && (options.once || fleetState(loaded.config) === undefined)) {
     const remedy = 'remove --role, or set state to redis://…'
@@ -127,19 +135,51 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
 
 const askAgainMs = 2_000
 
-/** Waits for the files of secrets and certificates, which may be written after this process starts. */
-async function loadOnceThere(load: () => Loaded, { stderr, signal }: Io): Promise<Loaded> {
-  for (let isTold = false; ; isTold = true) {
+/**
+ * Waits for the files of secrets and certificates, which may be written after this process starts. Probes get the reason
+ * meanwhile: nothing ends the process, and a person sees what it waits for.
+ */
+async function loadOnceThere(
+  load: () => Loaded,
+  file: string | undefined,
+  { stderr, signal }: Io,
+): Promise<Loaded> {
+  await using waiting = new AsyncDisposableStack()
+  let reason = ''
+  for (;;) {
     try {
       return load()
     } catch (error) {
       if (!(error instanceof ConfigErrors) || !error.mayPass) throw error
-      const logger = createLogger({ level: 'info', format: 'auto', stream: stderr })
-      const text = `configuration: waits for files that the configuration names: ${error.errors.map(errorLine).join(' ')}`
-      if (!isTold) logger.line('warn', 'Warned', text)
+      const isFirst = reason === ''
+      reason = `waits for files that the configuration names: ${error.errors.map(errorLine).join(' ')}`
+      if (isFirst) waiting.defer(await answerProbes(file, () => reason, stderr))
     }
     await systemClock.sleep(askAgainMs, signal)
   }
+}
+
+/** Logs the reason, too. Resolves with what ends the answers. */
+async function answerProbes(file: string | undefined, reason: () => string, stream: Io['stderr']) {
+  const { hasToken, ...address } = loadServerAddress(file)
+  const logger = createLogger({ level: 'info', format: 'auto', stream })
+  logger.line('warn', 'Warned', `configuration: ${reason()}`)
+  // No probe knows a port that is not chosen yet, and the process will have another one.
+  if (address.port === 0) return () => undefined
+  const metrics = createMetrics({ version, clock: systemClock })
+  const server = await startServer({
+    ...address,
+    // The token may be what is not there yet: nobody has it.
+    ...(hasToken && { token: new Secret(randomUUID()) }),
+    clock: systemClock,
+    metrics,
+    telemetry: createTelemetry(logger, metrics, systemClock),
+    health: () => ({ healthy: true, loops: [] }),
+    notReady: async () => [reason()],
+    status: async () => ({ starting: true }),
+    views: () => undefined,
+  })
+  return () => server.stop()
 }
 
 async function shipOn(daemon: Daemon, stop: AbortSignal): Promise<number> {
