@@ -80,8 +80,8 @@ export interface Sink {
   readonly load?: Partial<LoadBounds>
   /** Called by every pump right after it took the fence. Throws Failure. */
   open(stream: Stream, options: OpenOptions, signal: AbortSignal): Promise<OpenStream>
-  /** Checks whether the destination would take events, without leaving anything there. Throws Failure. */
-  check(signal: AbortSignal): Promise<SinkCheck | undefined>
+  /** Checks whether the destination would take events of these zones, without leaving anything there. Throws Failure. */
+  check(signal: AbortSignal, zones?: readonly number[]): Promise<SinkCheck | undefined>
   /** Closes writers and connections. May be called twice, and before first use. */
   close(): Promise<void>
 }

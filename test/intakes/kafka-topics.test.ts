@@ -149,6 +149,21 @@ test('a compacted topic stops the sink before the first event', async () => {
   expect(await broker.messagesIn(topic)).toEqual([])
 })
 
+test('check looks at the topic of each zone, and names the one that is missing or compacted', async () => {
+  const prefix = await broker.freshTopic()
+  const sink = sinkTo(`${prefix}-{zone}`)
+  await broker.freshTopic({}, `${prefix}-101`)
+  await expect(sink.check(always, [101])).resolves.toMatchObject({ found: expect.any(String) })
+  await expect(sink.check(always, [101, 102])).rejects.toMatchObject({
+    kind: 'stop',
+    message: expect.stringContaining(`the topic does not exist (${prefix}-102)`),
+  })
+  await broker.freshTopic({ 'cleanup.policy': 'compact' }, `${prefix}-103`)
+  await expect(sink.check(always, [101, 103])).rejects.toMatchObject({
+    message: expect.stringContaining(`topic ${prefix}-103 is compacted`),
+  })
+})
+
 test('the error names an address that a broker gives and that cannot be reached', async () => {
   const topic = await broker.freshTopic()
   const sink = sinkTo(topic, { brokers: [broker.advertised] })

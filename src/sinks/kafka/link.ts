@@ -254,8 +254,10 @@ export function failureOf(error: unknown, what: string, brokers: readonly string
   for (const [words, why, remedy] of stops) {
     const word = said.find((each) => words.test(each))
     if (word === undefined) continue
-    const named = /^[A-Z_]+$/.test(word) ? ` (${word.replace('PLT_KFK_', '')})` : ''
-    return new Failure('stop', 'sink_refuses', `${what}: ${why}${named}; ${remedy}`, { cause: error })
+    const [, topic, code] = /^(?:Unknown topic (\S+?)\.?|(?:PLT_KFK_)?([A-Z_]+))$/.exec(word) ?? []
+    const named = topic ?? code
+    const about = named === undefined ? '' : ` (${named})`
+    return new Failure('stop', 'sink_refuses', `${what}: ${why}${about}; ${remedy}`, { cause: error })
   }
   const at = `${what}${advertisedOf(error, brokers)}`
   const system = causesOf(error).find((each) => 'code' in each && !String(each.code).startsWith('PLT_'))

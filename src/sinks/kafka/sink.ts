@@ -5,7 +5,7 @@ import { Failure, isFailure } from '../../domain/failure.ts'
 import { createInTurn, orAborted } from '../../domain/promises.ts'
 import type { Stream } from '../../domain/stream.ts'
 import { durationText } from '../../domain/text/time.ts'
-import type { OpenOptions, Sink, SinkCheck } from '../../ports/delivery.ts'
+import type { OpenOptions, Sink } from '../../ports/delivery.ts'
 import type { SinkDeps } from '../deps.ts'
 import { lineOf } from '../lines.ts'
 import { createReconnection } from '../reconnection.ts'
@@ -68,7 +68,7 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
     signal: AbortSignal,
   ): Promise<Delivery> {
     const { zone, day } = stream
-    const named = topic.replaceAll('{zone}', String(zone))
+    const named = topicOf(zone)
     const settled = new Settlement({ ...deps, ...options, stream, tally, to, signal })
 
     function* batches(rules: TopicRules | undefined): Generator<Piece[]> {
@@ -111,9 +111,13 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
     return await settled.delivery()
   }
 
-  function noteOf(rules: TopicRules | undefined): Pick<SinkCheck, 'note'> {
-    if (rules === undefined || timestamp === 'arrival' || rules.maxAgeMs >= listedMs) return {}
-    return { note: `${limitOf(rules)}: older events are not sent; with timestamp: arrival they are` }
+  function noteOf(rules: TopicRules | undefined): string | undefined {
+    if (rules === undefined || timestamp === 'arrival' || rules.maxAgeMs >= listedMs) return undefined
+    return `${limitOf(rules)}: older events are not sent; with timestamp: arrival they are`
+  }
+
+  function topicOf(zone: number): string {
+    return topic.replaceAll('{zone}', String(zone))
   }
 
   return {
@@ -126,19 +130,26 @@ export function createKafkaSink(settings: Settings, deps: KafkaSinkDeps): Sink {
       },
       close: () => Promise.resolve(),
     }),
-    async check(signal) {
+    async check(signal, zones = []) {
       const tried = await connect(settings, what, clock, signal)
       try {
-        const found = tried.found
-        if (topic.includes('{zone}')) return { found, untested: 'the topics of the zones' }
-        const rights = await tried.look(topic, signal)
-        const rules = await tried.rulesOf(topic, signal)
-        if (rules !== undefined) assertKeeps(topic, rules, what)
-        const untested = [
-          ...(rights === 'may write' ? [] : ['the right to write to the topic']),
-          ...(rules === undefined ? ['how long the topic keeps records (needs DESCRIBE_CONFIGS on it)'] : []),
-        ].join(', ')
-        return { found, ...(untested !== '' && { untested }), ...noteOf(rules) }
+        const topics = topic.includes('{zone}') ? zones.map(topicOf) : [topic]
+        const untested = new Set<string>(topics.length === 0 ? ['the topics of the zones'] : [])
+        let note: string | undefined
+        for (const named of topics) {
+          const rights = await tried.look(named, signal)
+          const rules = await tried.rulesOf(named, signal)
+          if (rules !== undefined) assertKeeps(named, rules, what)
+          if (rights !== 'may write') untested.add('the right to write to the topic')
+          if (rules === undefined)
+            untested.add('how long the topic keeps records (needs DESCRIBE_CONFIGS on it)')
+          note ??= noteOf(rules)
+        }
+        return {
+          found: tried.found,
+          ...(untested.size > 0 && { untested: [...untested].join(', ') }),
+          ...(note !== undefined && { note }),
+        }
       } finally {
         tried.close()
       }

@@ -31,7 +31,8 @@ export async function sinkFindings(
   const sends = sendTest && isSendable(settings, sink)
   try {
     const tried = await attempt(step, sinkMs, async (limited) => {
-      const { found, note: told, untested } = (await sink.check(limited)) ?? {}
+      const zones = work.config.zones.map(({ id }) => id)
+      const { found, note: told, untested } = (await sink.check(limited, zones)) ?? {}
       const hint = `${untested}; to test them with one event`
       return [
         ok(step, found === undefined ? sink.address : `${sink.address}, ${found}`),
