@@ -78,7 +78,7 @@ export interface Sink {
   readonly wants?: (event: Event) => boolean
   /** When a load is full, in place of the pump's own bounds. */
   readonly load?: Partial<LoadBounds>
-  /** Called by every pump right after it took the fence. Throws Failure. */
+  /** Called by a pump once it has something for the sink. Throws Failure. */
   open(stream: Stream, options: OpenOptions, signal: AbortSignal): Promise<OpenStream>
   /** Checks whether the destination would take events of these zones, without leaving anything there. Throws Failure. */
   check(signal: AbortSignal, zones?: readonly number[]): Promise<SinkCheck | undefined>
@@ -136,11 +136,12 @@ export interface NumberedObjects {
  */
 export interface TransactionalSink extends Omit<Sink, 'open'> {
   /**
-   * Called by every pump right after it took the fence: brings what the sink holds of the stream back to its committed
-   * lengths, so that nothing stays that was not committed, and opens the stream. Throws Failure.
+   * Called by a pump once it has something for the sink: brings what the sink holds of the stream back to its committed
+   * lengths, so that nothing stays that was not committed, and opens the stream. May pass over what it has found in order
+   * and what nothing is added to, until `hasUncommitted` has looked. Throws Failure.
    */
   reconcile(stream: Stream, known: Reconciliation, signal: AbortSignal): Promise<OpenStream>
-  /** Whether the sink holds something of a stream beyond its committed lengths. Changes nothing. Throws Failure. */
+  /** Looks whether the sink holds something of a stream beyond its committed lengths. Throws Failure. */
   hasUncommitted(stream: Stream, known: CommittedLengths): Promise<boolean>
   /** Absent where days are kept for ever. */
   readonly retention?: Retention

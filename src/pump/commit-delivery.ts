@@ -16,15 +16,16 @@ export type Delivered = Awaited<ReturnType<typeof deliver>>
 /** The only call of a sink with events to ship. A partial delivery is returned, but fails its span. */
 export async function deliver(
   session: Session,
-  { open, seen, sink }: SinkTarget,
+  { open, seen, sink }: Pick<SinkTarget, 'open' | 'seen' | 'sink'>,
   events: readonly Event[],
   signal: AbortSignal,
   goesOn = false,
 ) {
   const { deps, job } = session
+  const opened = await open()
   const facts = { ...spanFacts(job), server: sink.address, events: events.length }
   const delivery = await deps.tracer.span('deliver', facts, async (note) => {
-    const answer = await open.deliver(events, signal, goesOn)
+    const answer = await opened.deliver(events, signal, goesOn)
     const { failure } = answer.partial ?? {}
     // A delivery that was stopped on purpose has no error.
     if (failure !== undefined && failure.kind !== 'cancelled') note({ outcome: failure.code })

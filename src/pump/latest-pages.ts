@@ -1,7 +1,7 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Cursor, PageFacts } from '../domain/scan/page.ts'
 import type { Scan } from '../domain/scan/scan.ts'
-import { streamKey } from '../domain/stream.ts'
+import { streamKey, type Stream } from '../domain/stream.ts'
 
 /** A page of which every event is seen: while the answer of the API is the same, it need not be parsed again. */
 export interface KnownPage {
@@ -49,6 +49,11 @@ const leastEvents = 100
  */
 export class LatestPages {
   readonly #latest = new Map<string, Latest>()
+
+  /** Whether a pump of this process has committed a page of the stream. */
+  has(stream: Stream): boolean {
+    return this.#latest.has(streamKey(stream))
+  }
 
   of(checkpoint: Checkpoint): Latest | undefined {
     const latest = this.#latest.get(streamKey(checkpoint.stream))

@@ -1,18 +1,20 @@
 import { endOf, startOf } from '../domain/day.ts'
 import { committedLengths } from '../domain/checkpoint.ts'
 import { isReadable } from '../domain/plan/stream-state.ts'
-import type { AnySink, NumberedObjects, Reconciliation } from '../ports/delivery.ts'
+import type { AnySink, NumberedObjects, OpenStream, Reconciliation } from '../ports/delivery.ts'
 import { SeenWindow } from './seen-window.ts'
 import type { Session } from './session.ts'
 
 /** A day that becomes unreadable this soon may not be read again: its files are no longer cut. */
 const hardlyReadableMs = 60_000
 
-/** The open sink of a stream, and the stream's seen window. Disposing of it closes the sink. */
-export type SinkTarget = Awaited<ReturnType<typeof openSink>>
+export type SinkTarget = ReturnType<typeof targetOf>
 
-/** Opens the sink of a stream; a transactional sink goes back to its committed lengths first. Throws Failure. */
-export async function openSink(
+/**
+ * The sink of a stream, which is opened once there is something for it, and the stream's seen window. Disposing of it
+ * closes the sink.
+ */
+export function targetOf(
   session: Session,
   sink: AnySink,
   signal: AbortSignal,
@@ -27,20 +29,35 @@ export async function openSink(
     objects: objectsOf(session),
     ...(isRead && { ageNow: () => session.deps.apiClock.earliest(zone.account) }),
   }
-  const open =
-    'reconcile' in sink
-      ? await sink.reconcile(stream, reconciliation(session), signal)
-      : await sink.open(stream, options, signal)
+  let opening: Promise<OpenStream> | undefined
   const seen = new SeenWindow(session.loadSeen, session.deps.seenMemory)
   return {
     sink,
-    open,
     seen,
+    /** Opens the sink, once; a transactional one goes back to its committed lengths first. Throws Failure. */
+    open(): Promise<OpenStream> {
+      opening ??=
+        'reconcile' in sink
+          ? sink.reconcile(stream, reconciliation(session), signal)
+          : sink.open(stream, options, signal)
+      return opening
+    },
     async [Symbol.asyncDispose]() {
       seen[Symbol.dispose]()
-      await open.close()
+      const open = await opening?.catch(() => undefined)
+      await open?.close()
     },
   }
+}
+
+/**
+ * Whether a pump opens its sink before it reads. Lines without a commit are those of events that the next scan finds
+ * unseen, so a poll need not look for them. It does where it is the first one of this process, where a person asks, and
+ * after a failure, so that a sink that is down costs the API no requests.
+ */
+export function opensFirst({ checkpoint, deps, job }: Session): boolean {
+  if (job.readRequest !== undefined || checkpoint().trouble !== undefined) return true
+  return deps.latestPages?.has(job.stream) !== true
 }
 
 /** Read anew for each delivery: nothing but the store knows the last number. */

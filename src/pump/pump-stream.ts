@@ -2,13 +2,13 @@ import { isFailure, type Failure } from '../domain/failure.ts'
 import type { AnySink } from '../ports/delivery.ts'
 import type { Dropped } from '../ports/store.ts'
 import { endAsExpired, endsUnasked, refuseScan, writeFailure } from './end-stream.ts'
-import { openSink } from './open-sink.ts'
+import { opensFirst, targetOf } from './open-sink.ts'
 import { scanPages } from './scan-pages.ts'
 import { spanFacts, takeStream, type PumpDeps, type PumpJob, type Session } from './session.ts'
 
 /**
- * One pump over one stream: takes the fence, reconciles the sink with what is committed, then works page by page until
- * the scan ends, the time slice ends (after at least one page), something more urgent is due, or the signal aborts.
+ * One pump over one stream: takes the fence, then works page by page, and reconciles the sink with what is committed
+ * before it has something for it, until the scan ends, the time slice ends (after at least one page), something more urgent is due, or the signal aborts.
  *
  * Resolves also when the stream failed and its checkpoint now holds reason and back-off; returns that failure. Throws
  * Failure `cancelled` when stopped, `fence_lost` when the stream was taken over, `held`, `store_unavailable` and
@@ -36,8 +36,10 @@ export async function shipStream(
   signal: AbortSignal,
 ): Promise<Failure | undefined> {
   try {
-    await using target = await openSink(session, sink, signal)
-    if (endsUnasked(session)) {
+    await using target = targetOf(session, sink, signal)
+    const isOver = endsUnasked(session)
+    if (isOver || dropped !== undefined || opensFirst(session)) await target.open()
+    if (isOver) {
       await endAsExpired(session)
       return undefined
     }

@@ -48,6 +48,8 @@ async function shipLoad(reading: Reading, load: Load): Promise<Failure | undefin
   if (pages.length === 0) return undefined
   const wanted = pages.flatMap((page) => page.wanted)
   const isAny = wanted.length > 0
+  // A stream that ends has no further pump.
+  if (isAny || pages.at(-1)!.after.ended !== undefined) await target.open()
   reading.fetchAhead(load, isAny)
   const delivered = isAny ? await deliver(session, target, wanted, signal, goesOn) : nothing
   if (delivered.adoption !== undefined) load.adopt(delivered.adoption)
@@ -73,12 +75,13 @@ function isOnlyRequested({ job, checkpoint }: Session): boolean {
 }
 
 async function afterFailure(reading: Reading, scan: Scan, failure: Failure): Promise<Failure | undefined> {
-  const { session } = reading
+  const { session, target } = reading
   const { deps, job, checkpoint, commit } = session
   const { readRequest } = job
   deps.apiClock.learnFrom(job.zone.account, job.stream.day, failure)
   if (failure.code === 'window_closed' && endsBy(session, failure)) {
     reading.end()
+    await target.open()
     const isLost = await endAsExpired(session)
     return isLost && readRequest !== undefined ? failure : undefined
   }

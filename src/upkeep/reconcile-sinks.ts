@@ -4,7 +4,7 @@ import { isFailure } from '../domain/failure.ts'
 import { todayOf } from '../domain/plan/stream-state.ts'
 import { streamKey, type Stream, type Zone } from '../domain/stream.ts'
 import type { AnySink } from '../ports/delivery.ts'
-import { openSink } from '../pump/open-sink.ts'
+import { targetOf } from '../pump/open-sink.ts'
 import type { PumpDeps } from '../pump/session.ts'
 import { Attempts, ifFree } from '../days/hold-stream.ts'
 
@@ -16,9 +16,10 @@ interface ReconcilerDeps extends PumpDeps {
 const allEveryMs = 600_000
 
 /**
- * Removes what a sink holds beyond the last commit although no pump of its stream is about to start: lines of a killed
+ * Removes what a sink holds beyond the last commit although no pump is about to do so: lines of a killed
  * process, of one that was suspended while another finished its stream, or of a commit that a restored older store has
- * lost. Every pump reconciles its own stream when it begins; this covers streams without a pump for hours, or forever.
+ * lost. A pump reconciles its own stream when it has something for it; this covers streams without news, or without a
+ * pump, for hours or forever.
  */
 export class SinkReconciler {
   readonly #deps: ReconcilerDeps
@@ -119,7 +120,8 @@ export class SinkReconciler {
     if (isPumped()) return false
     const isDone = await ifFree({ stream, zone }, this.#deps, async (session) => {
       if ((await store.ledger.dropped(stream)) === 'day') return true
-      await using _ = await openSink(session, sink, signal)
+      await using target = targetOf(session, sink, signal)
+      await target.open()
       return true
     })
     return isDone ?? false

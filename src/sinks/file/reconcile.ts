@@ -56,26 +56,55 @@ interface Known {
  * length the store has dropped are none. Changes nothing. Throws Failure.
  */
 export function compareParts(path: string, stream: Stream, known: CommittedLengths): Promise<PartReport[]> {
+  return lookAtParts(path, stream, known).then(({ reports }) => reports)
+}
+
+/** The same, and which parts are as the store knows them and not compressed. */
+export function lookAtParts(path: string, stream: Stream, known: CommittedLengths) {
   return guarded(path, async () => {
     const to = { known, sink: stream.sink, owners: await ownersBelow(path) }
     const states = await inspectParts(await findFolder(path, placeOf(stream)), to)
-    return states.flatMap(({ report, isDropped }) => (report === undefined || isDropped ? [] : [report]))
+    const reports = states.flatMap(({ report, isDropped }) =>
+      report === undefined || isDropped ? [] : [report],
+    )
+    return { reports, clean: states.flatMap(cleanPart).map(({ committed }) => committed) }
   })
 }
 
-/** The parts of a stream, by name. */
-async function inspectParts(folder: string | undefined, to: Known): Promise<PartState[]> {
+interface CleanPart {
+  readonly committed: CommittedPart
+  readonly isClosed: boolean
+}
+
+/** The part where it is plain and as the store knows it. */
+function cleanPart({ committed, file, report }: PartState): CleanPart[] {
+  if (committed === undefined || report !== undefined) return []
+  if (file?.plain === undefined || file.compressed !== undefined) return []
+  return [{ committed, isClosed: isClosed(file.plain) }]
+}
+
+/** The parts of a stream, by name; without those that have a committed length and at most this number. */
+async function inspectParts(folder: string | undefined, to: Known, settledTo = 0): Promise<PartState[]> {
   const listed = folder === undefined ? [] : await partNames(folder)
+  const lengths = new Map(to.known.committed.map((part) => [part.part, part]))
   // A listing may miss a part that another process was compressing.
-  const names = new Set([...listed, ...to.known.committed.map(({ part }) => part)])
+  const names = new Set([...listed, ...lengths.keys()])
   const states: PartState[] = []
-  for (const name of [...names].sort()) states.push(await inspectPart(folder, name, to))
+  for (const name of [...names].sort()) {
+    const committed = lengths.get(name)
+    if (committed === undefined || Number.parseInt(name, 10) > settledTo)
+      states.push(await inspectPart(folder, name, committed, to))
+  }
   return states
 }
 
-async function inspectPart(folder: string | undefined, name: string, to: Known): Promise<PartState> {
-  const { committed: lengths, knownSinceMs = -Infinity } = to.known
-  const committed = lengths.find(({ part }) => part === name)
+async function inspectPart(
+  folder: string | undefined,
+  name: string,
+  committed: CommittedPart | undefined,
+  to: Known,
+): Promise<PartState> {
+  const { knownSinceMs = -Infinity } = to.known
   const file = folder === undefined ? undefined : await lookAtPart(folder, name)
   const found = await differenceOf(file, committed, to)
   const expected = committed && { expectedBytes: committed.bytes }
@@ -167,7 +196,7 @@ export async function reconcile(writer: Writer, place: string, known: Reconcilia
     const folder = dirname(file.path)
     const held = await lookAtPart(folder, name)
     if (held?.irregular === false) await guarded(`${root}/${place}/${name}`, () => bringBack(held, committed))
-    return await inspectPart(folder, name, to)
+    return await inspectPart(folder, name, committed, to)
   }
 
   /** The caller holds the lock of the part's writer. */
@@ -224,21 +253,20 @@ export async function reconcile(writer: Writer, place: string, known: Reconcilia
     }
   }
 
-  const states = await inspectParts(await findFolder(root, place), to)
-  /** Plain parts whose lengths match the store. */
-  const clean: { readonly committed: CommittedPart; readonly isClosed: boolean }[] = []
+  const settledTo = writer.settled.get(place) ?? 0
+  const states = await inspectParts(await findFolder(root, place), to, settledTo)
+  const after: PartState[] = []
   const foreign = new Set<string>()
   for (const state of states) {
     throwIfAborted(signal)
     if (state.isDropped) continue
     if (state.report?.problem === 'foreign') foreign.add(state.report.why)
-    const { file, committed, report } = await broughtBack(state)
-    if (report !== undefined || committed === undefined) continue
-    if (file?.plain !== undefined && file.compressed === undefined)
-      clean.push({ committed, isClosed: isClosed(file.plain) })
+    after.push(await broughtBack(state))
   }
+  writer.settle(place, settledAfter(writer, after, settledTo))
   if (foreign.size > 0)
     writer.emitOnce(root, { name: 'PartsOfAnotherStore', sink, why: [...foreign].join('; ') })
+  const clean = after.flatMap(cleanPart)
   for (const { committed } of clean) writer.compress(place, committed)
   const own = clean.filter(({ committed }) => committed.writer === writer.identity.id)
   const latest = own.toSorted((a, b) => numberOf(a.committed.part) - numberOf(b.committed.part)).at(-1)
@@ -247,8 +275,22 @@ export async function reconcile(writer: Writer, place: string, known: Reconcilia
     /** The writer's own latest part, if it takes another delivery. */
     part: isOpen ? latest.committed : undefined,
     /** First part number never used. */
-    nextNumber: 1 + Math.max(0, ...states.map(({ name }) => numberOf(name))),
+    nextNumber: 1 + Math.max(settledTo, ...states.map(({ name }) => numberOf(name))),
   }
+}
+
+/** Up to which number all parts take no delivery any more, and have the form in which they stay. */
+function settledAfter({ deps, settings }: Writer, states: readonly PartState[], before: number): number {
+  let [settledTo, openFrom] = [before, Infinity]
+  for (const { name, committed, file, report } of states) {
+    if (committed === undefined) continue
+    const isFull = deps.clock.now() >= fullAt(settings, committed)
+    const staysPlain = settings.compress === 'none' || report !== undefined
+    const hasForm = file?.plain === undefined || (file.compressed === undefined && staysPlain)
+    if (isFull && hasForm && report?.problem !== 'longer') settledTo = Math.max(settledTo, numberOf(name))
+    else openFrom = Math.min(openFrom, numberOf(name))
+  }
+  return Math.min(settledTo, openFrom - 1)
 }
 
 /**

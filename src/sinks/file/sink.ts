@@ -10,7 +10,7 @@ import { createStreamWriter, type StreamWriter } from './append.ts'
 import type { FileSinkSettings } from './config.ts'
 import { copyTo, guarded, createJobs, makeRoot, throwIfAborted } from './files.ts'
 import { placeOf } from './parts.ts'
-import { compareParts, reconcile } from './reconcile.ts'
+import { lookAtParts, reconcile } from './reconcile.ts'
 import { removeDay, storedDays } from './stored-days.ts'
 import { type FileSinkDeps, openWriter, type Writer } from './writer.ts'
 
@@ -101,7 +101,13 @@ export function createFileSink(settings: FileSinkSettings, deps: FileSinkDeps): 
       }
     },
     async hasUncommitted(stream, known) {
-      const reports = await compareParts(path, stream, known)
+      const { reports, clean } = await lookAtParts(path, stream, known)
+      const place = placeOf(stream)
+      const writer = await writers.get(known.storeId)?.catch(() => undefined)
+      // The next pump looks at all parts, and tells what is wrong.
+      if (reports.length > 0) writer?.settled.delete(place)
+      // No later pump may open the stream, so none would have its last part compressed.
+      for (const part of clean) writer?.compress(place, part)
       return reports.some(({ problem }) => problem === 'longer' || problem === 'unknown')
     },
     check: (signal) =>

@@ -36,6 +36,8 @@ interface ClosedPart extends CommittedPart {
 
 /** Grace for readers that follow a plain part to reach its end. */
 const graceMs = 60_000
+/** A process that runs for years forgets the days of which it has opened no stream for longest. */
+const mostSettled = 20_000
 const retryMs = 600_000
 
 export type Writer = Awaited<ReturnType<typeof openWriter>>
@@ -61,6 +63,8 @@ export async function openWriter(
   const said = new Set<string>()
   /** By path. */
   const waiting = new Map<string, ClosedPart>()
+  /** Up to which number the parts of a place are settled: found as they should be, and not changed any more. */
+  const settled = new Map<string, number>()
   const closing = new AbortController()
   const { signal } = closing
   let loop: Promise<void> | undefined
@@ -140,6 +144,12 @@ export async function openWriter(
       const condition = `${internalEvent.name} ${about}`
       if (!said.has(condition)) emit(internalEvent)
       said.add(condition)
+    },
+    settled,
+    settle(place: string, to: number): void {
+      settled.delete(place)
+      if (to > 0) settled.set(place, to)
+      if (settled.size > mostSettled) settled.delete(settled.keys().next().value!)
     },
     /** Queues a part until it is closed; a part with another length by then is left alone. */
     compress(place: string, part: CommittedPart): void {

@@ -11,7 +11,7 @@ import type { AnySink } from '../../ports/delivery.ts'
 import { commitDelivery, deliver, outcomeOf } from '../../pump/commit-delivery.ts'
 import { beginAnew } from '../../pump/end-stream.ts'
 import { packSightings } from '../../pump/seen-window.ts'
-import { openSink, type SinkTarget } from '../../pump/open-sink.ts'
+import { targetOf, type SinkTarget } from '../../pump/open-sink.ts'
 import type { PumpDeps, Session } from '../../pump/session.ts'
 import { holdStream } from '../../days/hold-stream.ts'
 
@@ -73,7 +73,7 @@ async function replayTo(
 ): Promise<void> {
   const replay = async (session: Session, deadLetters: readonly DeadLetter[]) => {
     // An event that is refused once more stays a dead letter, whatever the sink has taken before.
-    await using target = await openSink(session, sink, signal, { refusalsStand: true })
+    await using target = targetOf(session, sink, signal, { refusalsStand: true })
     return await replayPage(session, target, deadLetters, work.redo, signal)
   }
   for await (const { tried, settled } of settlePages(chosen, replay, work, signal)) {

@@ -2,7 +2,7 @@ import { Failure } from '../../domain/failure.ts'
 import { isReadable } from '../../domain/plan/stream-state.ts'
 import type { AnySink } from '../../ports/delivery.ts'
 import type { Store } from '../../ports/store.ts'
-import { openSink } from '../../pump/open-sink.ts'
+import { targetOf } from '../../pump/open-sink.ts'
 import type { PumpDeps, Session } from '../../pump/session.ts'
 import { holdStream } from '../../days/hold-stream.ts'
 
@@ -26,7 +26,8 @@ export async function renameSink(
     const reconcile = async (session: Session) => {
       // A day that can no longer be read is not shipped again, so nothing can be written twice.
       if (sink === undefined || !isReadable(stream.day, session.now(), deps.policy)) return
-      await using _ = await openSink(session, sink, signal)
+      await using target = targetOf(session, sink, signal)
+      await target.open()
     }
     await holdStream({ stream, zone }, deps, reconcile, signal)
   }

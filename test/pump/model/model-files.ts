@@ -70,6 +70,14 @@ export class ModelFiles {
     part.lines.length = lines
   }
 
+  /** Lines that nobody commits: beyond the committed lengths, in parts of this process and of dead ones. */
+  leftOver(stream: Stream, committed: readonly CommittedPart[], process: string): string[] {
+    return [...(this.#streams.get(streamKey(stream)) ?? [])].flatMap(([name, { writer, lines }]) => {
+      if (writer !== process && this.#alive.has(writer)) return []
+      return lines.slice(committed.find(({ part }) => part === name)?.lines ?? 0)
+    })
+  }
+
   sink(name: string, writer: string, life: Life): TransactionalSink {
     return {
       name,

@@ -1,3 +1,4 @@
+import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { shiftDay, startOf } from '../../../src/domain/day.ts'
 import type { PlannedStream } from '../../../src/domain/plan/plan.ts'
 import { isReadable } from '../../../src/domain/plan/stream-state.ts'
@@ -5,6 +6,7 @@ import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
 import { streamKey } from '../../../src/domain/stream.ts'
 import { halfShipped, shipFromArchive } from './archives.ts'
 import { checkStream, isExact } from './check-stream.ts'
+import { filesName } from './entry.ts'
 import type { RunOptions } from './any-run.ts'
 import { createRun, firstDay, type Run } from './run.ts'
 import { verdict } from './verdict.ts'
@@ -91,7 +93,24 @@ async function turn(run: Run, worker: Worker): Promise<void> {
   const end = await worker.pump(next, readRequest.id, priority)
   if (end === 'failed') time.hostMs += 5_000
   await checkStream(run, next.stream, before)
+  if (end === 'done' && next.stream.sink === filesName) await checkFiles(run, worker, before, next)
   time.hostMs += 10
+}
+
+/** A pump that had something for the files leaves no line there that nobody commits. */
+async function checkFiles(
+  { files, keeper }: Run,
+  { writer }: Worker,
+  before: Checkpoint | undefined,
+  { stream, readRequest }: PlannedStream,
+): Promise<void> {
+  const { committed, counters, ended } = (await keeper.store.ledger.read(stream))!
+  const hasDelivered = counters.delivered > (before?.counters.delivered ?? 0)
+  const hasEnded = ended !== undefined && before?.ended === undefined
+  if (!hasDelivered && !hasEnded && readRequest === undefined) return
+  const [line] = files.leftOver(stream, committed, writer)
+  if (line !== undefined)
+    throw new Error(`${streamKey(stream)}: ${line} stands in the files without a commit`)
 }
 
 /** Nothing that the API still lists may go: it would be read again. */

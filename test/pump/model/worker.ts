@@ -93,6 +93,7 @@ export function createWorker(run: Run, { isCommand = false } = {}) {
     ...receiverNames.map((name) => [name, run.receiver.sink(name, life)] as const),
   ])
   return {
+    writer,
     // The planner and the housekeeping see the store without faults.
     planner: new Planner({
       store,

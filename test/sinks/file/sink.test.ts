@@ -27,7 +27,7 @@ import { parsePartName, readArchive } from '../../../src/sinks/file/parts.ts'
 import { compareParts } from '../../../src/sinks/file/reconcile.ts'
 import { otherSinkOn } from '../../../src/sinks/file/stored-days.ts'
 import { createFakeClock, type FakeClock } from '../../fakes/fake-clock.ts'
-import { buildEvents, never, StreamLedger, streamOf } from './samples.ts'
+import { buildEvents, contractFormat, never, StreamLedger, streamOf } from './samples.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
 
 let bench: Workbench
@@ -399,6 +399,28 @@ describe('reconciliation', () => {
   })
 })
 
+it('looks again at a part that takes no more events only after the reconciler has', async () => {
+  sink = bench.sink({ rotate: { maxBytes: 200, maxAgeMinutes: 60 } }, { clock })
+  for (const prefix of ['a', 'b', 'c']) await ledger.ship(sink, buildEvents(10, prefix))
+  const all = await bench.ids()
+  const [first] = await bench.files()
+  // As by a process that was suspended until then and is killed now.
+  await appendFile(join(bench.folder(), first!), `${contractFormat.encode(buildEvents(1, 'x')[0]!)}\n`)
+  await reopen()
+  expect(await bench.ids()).toContain('x-0')
+  expect(await sink.hasUncommitted(ledger.stream, ledger.known())).toBe(true)
+  await reopen()
+  expect(await bench.ids()).toEqual(all)
+})
+
+it('numbers a new part after those at which it no longer looks', async () => {
+  sink = bench.sink({ rotate: { maxBytes: 200, maxAgeMinutes: 60 } }, { clock })
+  for (const prefix of ['a', 'b', 'c']) await ledger.ship(sink, buildEvents(10, prefix))
+  for (const file of await bench.files()) await rm(join(bench.folder(), file))
+  await ledger.ship(sink, buildEvents(10, 'd'))
+  expect(parsePartName((await bench.files())[0]!)!.number).toBe(4)
+})
+
 describe('compression', () => {
   function compressing(compress: FileSinkSettings['compress']): TransactionalSink {
     return bench.sink({ compress, rotate: { maxBytes: 200, maxAgeMinutes: 60 } }, { clock })
@@ -472,6 +494,14 @@ describe('compression', () => {
     await clock.advance(3 * 60_000)
     await compressed()
     expect(await bench.ids()).toEqual(['a-0', 'a-1', 'a-2'])
+  })
+
+  it('compresses the last part of a stream that no pump opens again, once the reconciler has looked at it', async () => {
+    sink = bench.sink({ compress: 'gzip', rotate: { maxBytes: 1e9, maxAgeMinutes: 60 } }, { clock })
+    await ledger.ship(sink, buildEvents(3, 'a'))
+    expect(await sink.hasUncommitted(ledger.stream, ledger.known())).toBe(false)
+    await clock.advance(62 * 60_000)
+    await compressed()
   })
 
   it('keeps the lines of a part next to a compressed file with other content', async () => {
