@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises'
-import { Agent, request } from 'undici'
+import { gunzipSync } from 'node:zlib'
+import { Agent, request, type Dispatcher } from 'undici'
 import type { WireEntry } from '../../../src/simulator/simulator.ts'
 import { answer, taskOf } from './child.ts'
 import { measured, usageOf } from './usage.ts'
@@ -12,6 +13,8 @@ export interface BareTask {
   /** YYYY-MM-DD */
   readonly day: string
   readonly path: string
+  /** Asks for the first page so often, as a poll would. */
+  readonly times?: number | undefined
 }
 
 interface WirePage {
@@ -32,26 +35,31 @@ interface Log {
  * What a script of one page does: it trusts every answer, remembers nothing, and whatever goes wrong loses or repeats
  * events. Everything that the shipper does beyond it is measured against it.
  */
-async function ship({ url, zone, day, path }: BareTask): Promise<number> {
+async function ship({ url, zone, day, path, times = Infinity }: BareTask): Promise<number> {
   const dispatcher = new Agent()
   const file = await open(path, 'a')
   const [year, month, date] = day.split('-')
   const listing = `${url}/shield/event-logs/${zone}/${month}-${date}-${year}`
   let events = 0
   let token: string | undefined
-  for (;;) {
+  for (let pages = 1; ; pages++) {
     const place = token === undefined ? '' : `/${encodeURIComponent(token)}`
-    const { body } = await request(listing + place, { dispatcher })
-    const page = JSON.parse(await body.text()) as WirePage
+    const { body, headers } = await request(listing + place, { dispatcher })
+    const text = headers['content-encoding'] === 'gzip' ? await unzipped(body) : await body.text()
+    const page = JSON.parse(text) as WirePage
     const lines = page.logs.map((entry) => JSON.stringify(mapEntry(entry, zone)))
     await file.appendFile(`${lines.join('\n')}\n`)
     events += lines.length
-    if (!page.hasMoreData) break
+    if (times === Infinity ? !page.hasMoreData : pages >= times) break
     token = page.continuationToken
   }
   await file.close()
   await dispatcher.close()
   return events
+}
+
+async function unzipped(body: Dispatcher.ResponseData['body']): Promise<string> {
+  return gunzipSync(await body.bytes()).toString()
 }
 
 /** The members of the native format. */
