@@ -17,7 +17,10 @@ interface Shared {
   /** Ends the request once nobody waits for it. */
   readonly abort: AbortController
   waiting: number
-  landed?: { readonly page: Page; readonly tookMs: number }
+  /** Those that have the page and have not released it. */
+  readers: number
+  /** `release` gives the bytes of the answer back. */
+  landed?: { readonly page: Page; readonly tookMs: number; readonly release: () => void }
   readonly takenBy: Set<string | undefined>
   /** While it is kept. */
   keptBytes: number
@@ -70,7 +73,17 @@ export function sharePages(source: EventLogSource, { sinks, keptBytes, clock }: 
     answer.catch(() => undefined)
     const startedAt = clock.steady()
     const takenBy = new Set<string | undefined>()
-    const shared: Shared = { request, startedAt, answer, memory, abort, waiting: 0, takenBy, keptBytes: 0 }
+    const shared: Shared = {
+      request,
+      startedAt,
+      answer,
+      memory,
+      abort,
+      waiting: 0,
+      readers: 0,
+      takenBy,
+      keptBytes: 0,
+    }
     pages.add(shared)
     return shared
   }
@@ -84,9 +97,9 @@ export function sharePages(source: EventLogSource, { sinks, keptBytes, clock }: 
         throw error
       }
     }
-    // One stream releases what others may still read: the collector drops the answer.
-    const page = { ...answer, content, release: shared.memory.release }
-    shared.landed = { page, tookMs }
+    const { release } = answer
+    const page = { ...answer, content }
+    shared.landed = { page, tookMs, release }
     if (shared.waiting > 0) pages.keep(shared, page, clock.steady())
     else pages.drop(shared)
     return page
@@ -104,8 +117,8 @@ export function sharePages(source: EventLogSource, { sinks, keptBytes, clock }: 
       const page = await orAborted(shared.answer, signal)
       shared.takenBy.add(sink)
       if (shared.takenBy.size >= sinks) pages.drop(shared)
-      if (memory === shared.memory) return page
-      return { ...page, release: memory.release, shared: { tookMs: shared.landed!.tookMs } }
+      const own = { ...page, release: releaseOf(shared, memory) }
+      return memory === shared.memory ? own : { ...own, shared: { tookMs: shared.landed!.tookMs } }
     } catch (error) {
       memory.release()
       throw error
@@ -115,6 +128,20 @@ export function sharePages(source: EventLogSource, { sinks, keptBytes, clock }: 
         pages.drop(shared)
         shared.abort.abort(cancelled())
       }
+      pages.giveBack(shared)
+    }
+  }
+
+  /** Of one that has the page. */
+  function releaseOf(shared: Shared, memory: Reservation): () => void {
+    let isHeld = true
+    shared.readers++
+    return () => {
+      if (!isHeld) return
+      isHeld = false
+      shared.readers--
+      memory.release()
+      pages.giveBack(shared)
     }
   }
 
@@ -185,13 +212,21 @@ class SharedPages {
     while (this.#bytes > this.#maxBytes) this.drop(this.#first())
   }
 
-  /** Nothing where another one has its place. */
+  /** Leaves another one that has its place. */
   drop(shared: Shared): void {
-    if (this.get(shared.request) !== shared) return
-    this.#brief.delete(shared)
-    const listing = this.#count(shared, 0)
-    listing.pages.delete(shared.request.cursor)
-    if (listing.pages.size === 0) this.#listings.delete(listingOf(shared.request))
+    if (this.get(shared.request) === shared) {
+      this.#brief.delete(shared)
+      const listing = this.#count(shared, 0)
+      listing.pages.delete(shared.request.cursor)
+      if (listing.pages.size === 0) this.#listings.delete(listingOf(shared.request))
+    }
+    this.giveBack(shared)
+  }
+
+  /** The bytes of an answer, once nobody reads it and nobody can take it any more. */
+  giveBack(shared: Shared): void {
+    const isRead = shared.waiting + shared.readers > 0 || this.get(shared.request) === shared
+    if (!isRead) shared.landed?.release()
   }
 
   #count(shared: Shared, bytes: number): Listing {

@@ -10,7 +10,10 @@ interface BodyLimits {
   readonly maxBytes: number
 }
 
-type Decode<Decoded> = (body: Buffer, options: { maxOutputLength: number }) => Decoded
+type Decode<Decoded> = (
+  body: Buffer,
+  options: { readonly maxOutputLength: number; readonly chunkSize: number },
+) => Decoded
 
 interface Decoder {
   /** How each such body begins; absent where it may begin with anything. */
@@ -72,7 +75,8 @@ export async function readBody(body: Readable, limits: BodyLimits): Promise<Buff
  * are: they may lie in the pool that all of Node shares.
  */
 export function giveBack({ buffer, length }: Buffer): void {
-  if (length >= Buffer.poolSize / 2 && buffer instanceof ArrayBuffer) buffer.transfer(0)
+  const isOwn = length >= Buffer.poolSize / 2 || buffer.byteLength > Buffer.poolSize
+  if (isOwn && buffer instanceof ArrayBuffer) buffer.transfer(0)
 }
 
 /** Undoes the codings from the last to the first. */
@@ -101,14 +105,28 @@ async function decodeOne(body: Buffer, coding: string, maxBytes: number): Promis
     throw badBody(`content coding ${JSON.stringify(coding.slice(0, 20))} is unknown`)
   // Something on the way has decoded it, and left the header.
   if (magic !== undefined && !body.subarray(0, magic.length).equals(magic)) return body
-  const options = { maxOutputLength: Math.max(1, maxBytes) }
   try {
+    const options = { maxOutputLength: Math.max(1, maxBytes), chunkSize: pieceBytes(body, coding, maxBytes) }
     return body.length <= atOnceBytes ? atOnce(body, options) : await later(body, options)
   } catch (cause) {
     if (cause instanceof Error && Reflect.get(cause, 'code') === 'ERR_BUFFER_TOO_LARGE')
       throw tooLarge(maxBytes)
     throw badBody(`the ${coding} answer cannot be decompressed`, cause)
   }
+}
+
+const leastPiece = 16_384
+/** What texts like these rarely exceed, and what deflate never does. */
+const [usualRatio, mostRatio] = [16, 1_032]
+
+/**
+ * Zlib decodes into pieces of this size, and joins them where there are several. Pieces cannot be given back, and small
+ * ones lie in the pool of Node; so one piece is to hold the whole answer.
+ */
+function pieceBytes(body: Buffer, coding: string, maxBytes: number): number {
+  // A gzip body ends with its length (modulo 2^32); a piece that is full makes zlib take another one.
+  const expected = coding.endsWith('gzip') ? body.readUInt32LE(body.length - 4) + 1 : body.length * usualRatio
+  return Math.max(leastPiece, Math.min(expected, body.length * mostRatio, maxBytes + 1))
 }
 
 function tooLarge(limit: number): Failure {

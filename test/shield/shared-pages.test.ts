@@ -30,11 +30,14 @@ interface Asked {
 let clock: FakeClock
 let asked: Asked[]
 let budget: PageBudget
+/** How often the bytes of an answer were given back. */
+let gaveBack: number
 let source: ReturnType<typeof sharePages>
 
 beforeEach(() => {
   clock = createFakeClock(1_000_000, true)
   asked = []
+  gaveBack = 0
   budget = new PageBudget(100)
   source = sharePages({ fetchPage, reserve }, { sinks: 3, keptBytes: 5 * leastBytes, clock })
 })
@@ -51,7 +54,11 @@ function fetchPage(request: PageRequest, signal: AbortSignal, memory?: Reservati
       signal,
       fail: reject,
       async answer(bytes = 1, content = () => ({ events: [], more: false, next: null })) {
-        const { release } = memory ?? (await reserve(request, signal))
+        const own = memory ?? (await reserve(request, signal))
+        const release = () => {
+          own.release()
+          gaveBack++
+        }
         resolve({ content, bytes, requestedAt, clockOffsetMs: 0, release })
       },
     })
@@ -333,6 +340,39 @@ async function filled(sink: string): Promise<Reservation> {
   for (const each of ['a', 'b', 'c']) (await budget.reserve(() => 1, never, each)).release()
   return budget.reserve(() => 35, never, sink)
 }
+
+describe('the bytes of an answer are given back', () => {
+  it('by its last reader, once every sink has taken it', async () => {
+    const [one, two, three] = await landed('a', 'b', 'c')
+    one!.release()
+    two!.release()
+    two!.release()
+    expect(gaveBack).toBe(0)
+    three!.release()
+    expect(gaveBack).toBe(1)
+  })
+
+  it('not while another sink may still take it, and by a later request, which takes its place', async () => {
+    const [page] = await landed('a')
+    page!.release()
+    expect(gaveBack).toBe(0)
+    const later = await ask('b')
+    later.release()
+    expect(gaveBack).toBe(0)
+    void ask('c', { requestedSince: 1_000_001 })
+    await turn()
+    expect(gaveBack).toBe(1)
+  })
+
+  it('where its place is taken while it is read: by its reader', async () => {
+    const [page] = await landed('a')
+    void ask('b', { requestedSince: 1_000_001 })
+    await turn()
+    expect(gaveBack).toBe(0)
+    page!.release()
+    expect(gaveBack).toBe(1)
+  })
+})
 
 it('with one sink nothing is kept', async () => {
   const plain = { fetchPage, reserve }

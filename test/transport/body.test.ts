@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { request } from 'undici'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { readBody } from '../../src/transport/body.ts'
+import { giveBack, readBody } from '../../src/transport/body.ts'
 import { createDispatcher } from '../../src/transport/dispatcher.ts'
 import { networkFailure } from '../../src/transport/network-failure.ts'
 import { listen, type Listening } from './listening.ts'
@@ -67,6 +67,36 @@ it('decompresses a large body outside the main thread', async () => {
   const large = randomBytes(3_000_000)
   answerWith(gzipSync(large, { level: 1 }), 'gzip')
   expect((await read(4e6)).equals(large)).toBe(true)
+})
+
+it.each([
+  ['gzip', (body: Buffer) => gzipSync(body)],
+  ['br', (body: Buffer) => brotliCompressSync(body, { params: { 1: 4 } })],
+  ['zstd', (body: Buffer) => zstdCompressSync(body)],
+  ['gzip,gzip', (body: Buffer) => gzipSync(gzipSync(body, { level: 0 }))],
+  ['identity', (body: Buffer) => body],
+])('leaves no memory behind where the body (%s) is given back', async (encoding, coded) => {
+  // It compresses to a seventh.
+  const large = Buffer.from(randomBytes(150_000).toString('hex').replaceAll(/./g, '$& '))
+  const body = coded(large)
+  const times = 20
+  const heldBefore = process.memoryUsage().arrayBuffers
+  for (let read = 0; read < times; read++) {
+    const got = await readBody(Readable.from([Buffer.from(body)]), { encoding, maxBytes: 1e7 })
+    expect(got.length).toBe(large.length)
+    giveBack(got)
+    expect(got.length).toBe(0)
+  }
+  expect((process.memoryUsage().arrayBuffers - heldBefore) / times).toBeLessThan(large.length / 5)
+})
+
+it('gives no memory back in which others may be', () => {
+  const [one, other] = [Buffer.from('one'), Buffer.from('other')]
+  giveBack(one)
+  expect(other.toString()).toBe('other')
+  const small = Buffer.from(new ArrayBuffer(Buffer.poolSize + 1), 0, 10)
+  giveBack(small)
+  expect(small.length).toBe(0)
 })
 
 const bomb = Buffer.alloc(5_000_000)
