@@ -44,12 +44,17 @@ export function hiddenHeaders({ listed, kept }: Names): (name: string) => boolea
   })
 }
 
+/** Of URLs that are encoded in each other. */
+const mostEncodings = 8
+
 /** Names as they stand in a query, percent-encoded; `token[]` and `token[a]` are listed and kept as `token`. */
 export function hiddenParameters({ listed, kept }: Names): (name: string) => boolean {
   const [isListed, isKept] = [anyOf(listed), anyOf(kept)]
   return byName((encoded) => {
-    const spaced = encoded.replaceAll('+', ' ')
-    const name = (percentDecoded(spaced) ?? spaced).trim()
+    let name = encoded.replaceAll('+', ' ')
+    for (let level = 0; name.includes('%') && level < mostEncodings; level++)
+      name = percentDecoded(name) ?? name
+    name = name.trim()
     const plain = name.toLowerCase()
     const base = plain.endsWith(']') ? plain.split('[', 1)[0]! : plain
     if (isKept(plain) || isKept(base)) return false

@@ -79,6 +79,9 @@ function placesBy(names: { readonly [Of in Place]?: string }): ReadonlyMap<strin
 /** In a text `body` is too common a word: what follows it is not hidden. */
 const bodyInText = new Set(['urlencodedbody', 'requestbody'])
 
+/** With the colon behind those that are names. */
+const textsInJson = /"([^"\\]*(?:\\.[^"\\]*)*)"(:?)/gs
+
 /** Texts in which every address is a client's, or may be one. */
 const ofClients: ReadonlySet<Place> = new Set<Place>(['header', 'referer', 'userAgent', 'plain'])
 /** Anything nested deeper is redacted as one text. */
@@ -146,10 +149,15 @@ export function createRedactor(redaction: Redaction): Redactor {
   }
 
   function hideWhereItStands(value: Json, place: Place): Json {
-    if (place === 'body') return redacted
     const text = typeof value === 'string' ? value : jsonText(value)
     if (place === 'secret') {
       copies.remember(text)
+      if (text !== value)
+        for (const [, held, colon] of text.matchAll(textsInJson)) if (colon === '') copies.remember(held!)
+      return redacted
+    }
+    if (place === 'body') {
+      hideInText(text, names, copies)
       return redacted
     }
     const named = hideNamed(text, place, names, copies)

@@ -69,10 +69,19 @@ const parameterInText = parameter(
 )
 const parameterInUrl = parameter(/[&#]|;(?=[^&;=#]+=)/g, /[&#]|%(?:25)*(?:26|23)|;(?=[^&;=#]+=)/gi)
 
-/** A member of JSON that is the value of a parameter. */
+/** A member of JSON that is the value of a parameter, also of one in a URL that is encoded in another one. */
 const memberInUrl: Form = {
-  names: /(?:"|%22)([a-z][\w.-]*)(?:"|%22)(?:\s|\+|%20)*(?::|%3a)(?:\s|\+|%20)*(?:"|%22)/gi,
-  endOf: (text, from) => indexFrom(/(?<!\\|%5c)(?:"|%22)|[&#]/gi, text, from),
+  names:
+    /(?:"|%(?:25)*22)([a-z_$@][\w$@.[\]-]*)(?:"|%(?:25)*22)(?:\s|\+|%(?:25)*20)*(?::|%(?:25)*3a)(?:\s|\+|%(?:25)*20)*("|%(?:25)*22)?/gi,
+  endOf(text, from, [, , quote]) {
+    if (quote === '"') return indexFrom(/(?<!\\|%5c)"|[&#]/gi, text, from)
+    if (quote !== undefined) return indexFrom(/(?<!\\|%(?:25)*5c)%(?:25)*22|[&#\s]/gi, text, from)
+    if (/[[{]/.test(text[from] ?? ''))
+      return endOfBrackets(text.slice(0, indexFrom(/[&#]/g, text, from)), from)
+    const isNested = /%(?:25)*[57]b/iy
+    isNested.lastIndex = from
+    return indexFrom(isNested.test(text) ? /[&#\s]/g : /[,}\]&#\s]|%(?:25)*(?:2c|[57]d)/gi, text, from)
+  },
 }
 
 /** Of its line, and of the lines that continue it. */
@@ -81,7 +90,7 @@ const endOfHeader: Form['endOf'] = (text, from) => indexFrom(lineEnd, text, from
 
 /** A line of a request, or of a text inside JSON that was cut, with escaped line breaks. */
 const headerLine: Form = {
-  names: /(?:^[ \t]*|(?<=\\[nrt]))([a-z][\w.-]*)[ \t]*:[ \t]*/gim,
+  names: /(?:^[ \t]*|(?<=\\[nrt]))([a-z_][\w.-]*)[ \t]*:[ \t]*/gim,
   endOf: endOfHeader,
 }
 /** Anywhere in a text of which nothing else is known; in a URL it is a parameter. */
@@ -91,7 +100,8 @@ const headerAnywhere: Form = {
 }
 /** In JSON, perhaps cut, perhaps escaped: a member, a pair of Name and Value, a pair of two texts. */
 const quotedName: Form = {
-  names: /["']([a-z][\w.-]*)\\*["']\s*(?:[:=]|,(?:\s*\\*["']value\\*["']\s*:|(?=\s*\\*["'])))\s*(\\*["'])?/gi,
+  names:
+    /["']([a-z_$@][\w$@.[\]-]*)\\*["']\s*(?:[:=]|,(?:\s*\\*["']value\\*["']\s*:|(?=\s*\\*["'])))\s*(\\*["'])?/gi,
   endOf(text, from, [, , quote]) {
     if (quote !== undefined) return endOfQuoted(text, from, quote)
     if (/[[{]/.test(text[from] ?? '')) return endOfBrackets(text, from)
@@ -130,18 +140,38 @@ function endOfBrackets(text: string, from: number): number {
 
 /** Of URLs in a text, also of encoded ones. */
 const userInfo =
-  /(?<=:\/\/)[^/?#&\s"'<>]+(?=@)|(?<=%(?:25)*3a%(?:25)*2f%(?:25)*2f)(?:(?!%(?:25)*(?:2f|3f|23))[^/?#&\s"'<>])+(?=%(?:25)*40)/gi
+  /(?<=:\/\/)[^/?#&\s"'<>]+(?=@)|(?<=(?::|%(?:25)*3a)(?:\/|%(?:25)*2f){2})(?:(?!%(?:25)*(?:2f|3f|23))[^/?#&\s"'<>])+(?=@|%(?:25)*40)/gi
 
-/** `isPlain`: nothing else is known of the text. */
-export function hideInText(
+interface HowToHide {
+  /** Nothing else is known of the text. */
+  readonly isPlain?: boolean
+}
+
+export function hideInText(text: string, names: HiddenNames, copies: Copies, how: HowToHide = {}): string {
+  // Most values of headers have none of these signs.
+  if (!/[:="'@%\n]/.test(text)) return text
+  const at = names.body ? bodyStart(text) : text.length
+  const clean = hideInPart(text.slice(0, at), names, copies, how)
+  if (at === text.length) return clean
+  // For the copies of what it names.
+  hideInPart(text.slice(at), names, copies, how)
+  return clean + redacted
+}
+
+/** Of a whole request in a text: where its headers end. */
+function bodyStart(text: string): number {
+  const isRequest = text.includes('\n') && /^\s*[a-z]+ \S+ HTTP\/[\d.]+\r?\n/i.test(text)
+  const blank = isRequest ? /\r?\n\r?\n(?=[^])/.exec(text) : null
+  return blank === null ? text.length : blank.index + blank[0].length
+}
+
+function hideInPart(
   text: string,
   names: HiddenNames,
   copies: Copies,
-  { isPlain = false } = {},
+  { isPlain = false }: HowToHide,
 ): string {
-  // Most values of headers have none of these signs.
-  if (!/[:="'@%\n]/.test(text)) return text
-  let clean = names.body ? withoutBody(text) : text
+  let clean = text
   if (isPlain) clean = hideValues(clean, headerAnywhere, names.header, copies)
   else if (clean.includes(':')) clean = hideValues(clean, headerLine, names.header, copies)
   if (/["']/.test(clean)) {
@@ -152,18 +182,11 @@ export function hideInText(
   return mayHaveUser(clean) ? clean.replace(userInfo, redacted) : clean
 }
 
-/** A whole request in a text: what follows its headers is its body. */
-function withoutBody(text: string): string {
-  const isRequest = text.includes('\n') && /^\s*[a-z]+ \S+ HTTP\/[\d.]+\r?\n/i.test(text)
-  const blank = isRequest ? /\r?\n\r?\n(?=[^])/.exec(text) : null
-  return blank === null ? text : text.slice(0, blank.index + blank[0].length) + redacted
-}
-
 function hideParameters(text: string, form: Form, names: HiddenNames, copies: Copies, begin = 0): string {
-  const mayName = text.includes('=', begin) || text.includes('%3', begin)
-  const clean = mayName ? hideValues(text, form, names.parameter, copies, begin) : text
-  const mayBeJson = clean.includes('"', begin) || clean.includes('%22', begin)
-  return mayBeJson ? hideValues(clean, memberInUrl, names.header, copies, begin) : clean
+  const mayHave = (sign: string, encoded: string) =>
+    text.includes(sign, begin) || text.includes(encoded, begin) || text.includes('%25', begin)
+  const clean = mayHave('=', '%3') ? hideValues(text, form, names.parameter, copies, begin) : text
+  return mayHave('"', '%22') ? hideValues(clean, memberInUrl, names.header, copies, begin) : clean
 }
 
 function mayHaveUser(text: string): boolean {

@@ -59,6 +59,17 @@ describe('headers', () => {
     },
   )
 
+  it.each(['_token', '__RequestVerificationToken', 'user[pass]', '@secret'])(
+    'masks %s in JSON within text',
+    (name) => {
+      const Details = JSON.stringify({ [name]: 'hunter2', a: 'b' })
+      const clean = Details.replace('hunter2', '[redacted]')
+      expect(eventOf({ Details }).log).toEqual({ Details: clean })
+      expect(eventOf(Details.slice(0, -1)).log).toEqual({ text: clean.slice(0, -1) })
+      if (/^\w+$/.test(name)) expect(shown({ Details: `Host: h\n${name}: hunter2` })).not.toContain('hunter2')
+    },
+  )
+
   it('keeps what stands beside a hidden value', () => {
     const received = {
       Headers: ['Cookie: a=1', 'User-Agent: curl', 'Host', 'h', '/a', 'Range: b'],
@@ -137,6 +148,27 @@ describe('a copy of a hidden value', () => {
     expect(eventOf('abcdef123456', defaults, { Cookie: 'abcdef123456' }).log).toEqual({ text: '[redacted]' })
   })
 
+  it.each<[string, Json]>([
+    ['a list', { Headers: [{ Name: 'Cookie', Value: ['sid=abcdef123456'] }] }],
+    ['an object', { Cookies: { sid: 'abcdef123456' } }],
+    ['a parameter of a body', { UrlEncodedBody: 'user=bob&password=abcdef123456' }],
+    ['a body of JSON', { UrlEncodedBody: '{"password":"abcdef123456"}' }],
+    ['a body that is an object', { UrlEncodedBody: { password: 'abcdef123456' } }],
+    ['a body in a request', { Wire: 'POST / HTTP/1.0\n\npassword=abcdef123456' }],
+  ])('is hidden where the value is part of %s', (_what, hidden) => {
+    const matched = { Url: 'https://h/?x=abcdef123456', TriggerMatch: { Key: 'RX', Value: "'abcdef123456'" } }
+    const { match, request } = eventOf({ ...(hidden as JsonObject), ...matched })
+    expect([match?.value, request?.url]).toEqual(["'[redacted]'", 'https://h/?x=[redacted]'])
+  })
+
+  it.each<[string, JsonObject]>([
+    ['another value of a body', { UrlEncodedBody: 'q=<script>x&token=<script>' }],
+    ['the name of a value', { Cookie: { '<script>x': '' } }],
+  ])('is not %s', (_what, hidden) => {
+    const event = eventOf({ ...hidden, TriggerMatch: { Value: '<script>x' } })
+    expect(event.match?.value).toBe('<script>x')
+  })
+
   it('is kept if it is too short for a secret', () => {
     const event = eventOf({ Cookie: 'a=1; b=GET', TriggerMatch: { Value: 'GET 1' } })
     expect(event.match?.value).toBe('GET 1')
@@ -195,7 +227,48 @@ describe('query parameters', () => {
       'https://h/?u=ftp%3A%2F%2F[redacted]%40i%2F&e=a%40b',
     ],
     ['//a@b/c?session=x', '//a@b/c?session=[redacted]'],
-  ])('%s', (Url, expected) => expect(eventOf({ Url }, query).request?.url).toBe(expected))
+    ['https://h/?%2574oken=hunter2&t%256fk=kept', 'https://h/?%2574oken=[redacted]&t%256fk=kept'],
+    [
+      'https://h/?n=%2Fa%3Fuser%255Bpass%255D%3Dhunter2%26c%3D1',
+      'https://h/?n=%2Fa%3Fuser%255Bpass%255D%3D[redacted]%26c%3D1',
+    ],
+    ...['http%3A//bob%3Ahunter2%40i/', 'http:%2F%2Fbob:hunter2@i/', 'http://bob%3Ahunter2%40i/'].map(
+      (url) => [
+        `https://h/?u=${url}&e=a%40b`,
+        `https://h/?u=${url.replace(/bob.*ter2/, '[redacted]')}&e=a%40b`,
+      ],
+    ),
+    ['https://h/?u=http://bob:hun%2Fter2@i/', 'https://h/?u=http://[redacted]@i/'],
+  ] as [string, string][])('%s', (Url, expected) => {
+    expect(eventOf({ Url }, query).request?.url).toBe(expected)
+    expect(eventOf({ Url: expected }, query).request?.url).toBe(expected)
+  })
+
+  it.each([
+    ['"token":"hun\\"ter2","a":"b"', '"token":"[redacted]","a":"b"'],
+    ['"_token":"hunter2","a.secret":"hunter2"', '"_token":"[redacted]","a.secret":"[redacted]"'],
+    ['"otp":123456,"a":1', '"otp":[redacted],"a":1'],
+    ['"otp": 123456', '"otp": [redacted]'],
+    ['"auth":{"a":["hunter2"]},"b":[1]', '"auth":[redacted],"b":[1]'],
+    ['"tokens":["hunter2","hunter3"],"b":[1]', '"tokens":[redacted],"b":[1]'],
+  ])('in JSON are hidden: %s', (members, expected) => {
+    // Quoted in a URL, encoded in it, and encoded in a URL that is encoded in it.
+    for (const encoded of [
+      (text: string) => text,
+      encodeURIComponent,
+      (text: string) => encodeURIComponent(encodeURIComponent(text)),
+    ]) {
+      const inUrl = (text: string) =>
+        `https://h/?q=${encoded(`{${text}}`).replace(/%(?:25)*5Bredacted%(?:25)*5D/g, '[redacted]')}&z=1`
+      const url = eventOf({ Url: inUrl(members) }).request!.url!
+      expect(url).not.toMatch(/hunter|ter2|123456/)
+      expect(url).toMatch(/&z=1$/)
+      // Encoded brackets are not counted: what is hidden ends with the parameter.
+      if (!/[{[]/.test(members) || encoded('{') === '{') expect(url).toBe(inUrl(expected))
+      expect(eventOf({ Url: url }).request?.url).toBe(url)
+      expect(shown({ More: inUrl(members) })).not.toMatch(/hunter|ter2|123456/)
+    }
+  })
 
   it.each(['TOKEN', 'Client_Secret', 'code'])('mask the value of %s in every text', (name) => {
     const received = {
