@@ -33,24 +33,29 @@ export function hideAddressField(
   addresses: AddressSettings['addresses'],
   hide: (address: string) => string,
 ): string {
+  if (addresses !== 'mask' && maskedAddress.test(text)) return hide(text)
   const kept = replaceAddresses(text, hide)
-  if (kept !== text || hidden[addresses]?.test(text) === true) return kept
-  return addresses === 'hash' && maskedAddress.test(text) ? hide(text) : redacted
+  return kept !== text || hidden[addresses]?.test(text) === true ? kept : redacted
 }
 
 /** One spelling of an address: IPv6 in the short form, IPv4 also where it is mapped into IPv6. */
 export function plainAddress(address: string): string {
-  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
-  if (mapped !== undefined || isIP(address) !== 6) return mapped ?? address
-  return new URL(`http://[${address}]`).hostname.slice(1, -1)
+  if (isIP(address) !== 6) return address
+  const short = new URL(`http://[${address}]`).hostname.slice(1, -1)
+  const mapped = /^::ffff:([\da-f]+):([\da-f]+)$/.exec(short)?.slice(1)
+  if (mapped === undefined) return short
+  return mapped.flatMap((group) => [parseInt(group, 16) >> 8, parseInt(group, 16) & 255]).join('.')
 }
 
 /** Colons may be percent-encoded, and what is before may be an escape: `?ip=%5B2001%3Adb8%3A%3A1%5D`. */
 const candidates =
-  /(?:(?<=%[\da-f]{2})|(?<![\w.%]))(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)|[\da-f]{0,4}(?:(?::|%3a)[\da-f]{0,4}){2,7}(?:\.\d{1,3}){0,3}(?<![^:]:)(?!\w|:[\w:])\*?)/gi
+  /(?:(?<=%(?:25){0,4}[\da-f]{2}|\\[nrt])|(?<![\w.%]))(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)|[\da-f]{0,4}(?:(?::|%(?:25)*3a)[\da-f]{0,4}){2,8}(?:\.\d{1,3}){0,3}(?<![^:]:)(?!\w|\.\d|:[\w:])\*?)/gi
 
 /** Part of every address, and found in few other texts. */
-const sign = /\.\d{1,3}\.\d{1,3}\.\d|:[\da-f]{0,4}:|%3a/i
+const sign = /\.\d{1,3}\.\d{1,3}\.\d|:[\da-f]{0,4}:|%(?:25)*3a/i
+
+/** By shieldlog, or by the API. */
+const masked6 = /^(?:[\da-f]{1,4}:){1,4}:\*$/i
 
 /** `Chrome/120.0.0.0`, `v="99.0.0.0"`, `version 1.2.3.4`. */
 const versionBefore = /(?:(?:^|[\s(;,"'])[a-z][\w.-]*\/|\bv(?:er(?:sion)?)?["'=:\s]+)$/i
@@ -60,10 +65,10 @@ export function replaceAddresses(text: string, replace: (address: string) => str
   if (!sign.test(text)) return text
   return text.replace(candidates, (found, offset: number) => {
     const isStarred = found.endsWith('*')
-    const address = (isStarred ? found.slice(0, -1) : found).replace(/%3a/gi, ':')
+    const address = (isStarred ? found.slice(0, -1) : found).replace(/%(?:25)*3a/gi, ':')
     // `::` is nobody's address, and a sign of many languages.
-    if (isIP(address) === 0 || address === '::' || (isStarred && maskAddress(address) === found)) return found
-    if (versionBefore.test(text.slice(Math.max(0, offset - 64), offset))) return found
+    if (isIP(address) === 0 || address === '::' || masked6.test(found)) return found
+    if (isIP(address) === 4 && versionBefore.test(text.slice(Math.max(0, offset - 64), offset))) return found
     return replace(address) + (isStarred ? '*' : '')
   })
 }

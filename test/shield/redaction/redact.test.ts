@@ -359,6 +359,12 @@ describe('addresses', () => {
       '"Not A Brand";v="99.0.0.0", version 1.2.3.4, ver=1.2.3.4, v1.2.3.4',
     ])
       expect(replaceAddresses(other, () => '#')).toBe(other)
+    const mapped = '::ffff:1.2.3.4:443, 2001:db8:1:2:3:4:5::, ::2:3:4:5:6:7:8, x\\n1.2.3.4\\t::1'
+    expect(replaceAddresses(mapped, () => '#')).toBe('::ffff:#:443, #, #, x\\n#\\t#')
+    for (const before of ['unknown/', 'v=', 'version '])
+      expect(replaceAddresses(`${before}2001:db8::1`, () => '#')).toBe(`${before}#`)
+    const twice = 'u=%2Fa%3Fi%3D%255B2001%253Adb8%253A%253A1%255D%26j%253D1.2.3.4'
+    expect(replaceAddresses(twice, () => '#')).toBe('u=%2Fa%3Fi%3D%255B#%255D%26j%253D#')
     const encoded = 'https://203.0.113.9/a/203.0.113.9?i=%5B2001%3Adb8%3A%3A1%5D&j=%201.2.3.4%2F5'
     expect(replaceAddresses(encoded, () => '#')).toBe('https://#/a/#?i=%5B#%5D&j=%20#%2F5')
   })
@@ -418,7 +424,8 @@ describe('addresses', () => {
     expect(event.client?.ip).toBeUndefined()
     expect(event.rule?.message).toBe('client 203.0.113.* seen')
     expect(shown(received, mask)).not.toMatch(/203\.0\.113\.9|:3::4/)
-    expect(eventOf({ RemoteIp: '1.2.3.*' }, mask).client?.address).toBe('1.2.3.*')
+    for (const masked of ['1.2.3.*', '2001:db8::*', '2001:db8:1:2::*'])
+      expect(eventOf({ RemoteIp: masked }, mask).client?.address).toBe(masked)
     expect(shown('from 1.2.3.4', mask)).toContain('from 1.2.3.*')
   })
 
@@ -432,7 +439,14 @@ describe('addresses', () => {
     expect(shown(received, hash)).not.toMatch(/203\.0\.113\.9|:3::4/)
     expect(addressOf(`h:${hashed}`)).toBe(`h:${hashed}`)
     expect(addressOf('::ffff:203.0.113.9')).toBe(`h:${hashed}`)
+    expect(addressOf('::ffff:cb00:7109')).toBe(`h:${hashed}`)
+    expect(addressOf('0:0:0:0:0:FFFF:203.0.113.9')).toBe(`h:${hashed}`)
     expect(addressOf('2001:DB8:0:0::1')).toBe(addressOf('2001:db8::1'))
+    for (const masked of ['203.0.113.*', '2001:db8::*', '2001:db8:1:2::*', '2001:db8:1:*']) {
+      const once = addressOf(masked)!
+      expect(once, masked).toMatch(/^h:[\da-f]{16}$/)
+      expect(addressOf(once)).toBe(once)
+    }
     expect(addressOf('203.0.113.*')).toMatch(/^h:[\da-f]{16}$/)
     const other = settings({ addresses: 'hash', addressKey: new Secret('another key of 16') })
     expect(addressOf('203.0.113.9', other)).not.toBe(`h:${hashed}`)
