@@ -121,8 +121,10 @@ export const places: Readonly<Record<string, string>> = {
 function renamedText(before: string, { name, type }: SinkConfig): string {
   const place = places[type]
   const again =
-    place === undefined ? `to ship everything again: \`state new-sink ${name}\`` : `set another ${place}`
-  return `nothing is shipped to it: sink ${before} had the same ${place ?? 'address'} and is no longer configured. If it was renamed, stop shieldlog and run \`state rename-sink ${before} ${name}\`; if ${name} is a new sink, ${again}`
+    place === undefined
+      ? `to ship everything again: \`shieldlog state new-sink ${name}\``
+      : `set another ${place}`
+  return `nothing is shipped to it: sink ${before} had the same ${place ?? 'address'} and is no longer configured. If it was renamed, stop shieldlog and run \`shieldlog state rename-sink ${before} ${name}\`; if ${name} is a new sink, ${again}`
 }
 
 async function otherParts(

@@ -8,7 +8,7 @@ import { tlsIn } from '../domain/tls.ts'
 import { keepSystemdInformed, type SystemdEnvironment } from '../notify/systemd.ts'
 import { healthOf, type HealthState } from '../server/routes.ts'
 import { startServer, type Server } from '../server/server.ts'
-import { foreignText } from '../status/problems.ts'
+import { foreignWarning } from '../status/problems.ts'
 import { createLagHistory } from '../status/lag-history.ts'
 import { openBackend } from './open-backend.ts'
 import type { Backend } from './backend.ts'
@@ -90,7 +90,7 @@ export class Daemon {
     telemetry.emit({ name: 'Started', ...started, ...(isNew && { newDays: firstRunDays }) })
     // Before anything is shipped there once more.
     for (const each of await foreignParts(this.#config, id, this.#runtime.clock))
-      this.#warn('state', foreignText(each))
+      this.#warn('state', foreignWarning(each))
   }
 
   /** Starts shipping. */

@@ -4,6 +4,7 @@ import type { Observation } from '../domain/observation.ts'
 import { lagLimitOf } from '../domain/plan/route-state.ts'
 import { paceOf } from '../domain/policy.ts'
 import { counted } from '../domain/text/terminal-text.ts'
+import { durationText } from '../domain/text/time.ts'
 import type { WriteFailure } from '../ports/store.ts'
 
 export interface ReadinessFacts {
@@ -48,5 +49,8 @@ function reasonsIn({ refusedAccounts, routes, settings }: Observation, readyLagS
   if (worst === undefined) return reasons
   const { zone, sink, lagSeconds, limit } = worst
   const others = lagging.length === 1 ? '' : `; so have ${counted(lagging.length - 1, 'other route')}`
-  return [...reasons, `zone ${zone} → ${sink} has a lag of ${lagSeconds} s (more than ${limit} s)${others}`]
+  return [
+    ...reasons,
+    `zone ${zone} → ${sink} has a lag of ${durationText(lagSeconds)} (more than ${durationText(limit)})${others}`,
+  ]
 }

@@ -271,6 +271,13 @@ export function newStateText(days: number, zones: number, sinks: readonly string
   return `ships ${countOf(days, 'day')} of ${whose} to ${sinks.map((sink) => printable(sink)).join(', ')}`
 }
 
+const foreignRemedy = 'shieldlog audit --deep names these files, and prints a command that moves them away.'
+
+/** For the log, which has no command beside a text. */
+export function foreignWarning(parts: ForeignParts): string {
+  return `${foreignText(parts)} ${foreignRemedy}`
+}
+
 /** Also what `check` says. */
 export function foreignText({ sink, path, days }: ForeignParts): string {
   return `Files of ${printable(sink)} in ${printable(path)} were written under another state, which was lost or replaced: events of ${daysText(days)} may be there twice, and where other sinks ship to.`
@@ -280,7 +287,7 @@ function foreignProblem(own: ForeignParts): StatusProblem {
   return {
     kind: 'other_state',
     text: foreignText(own),
-    remedy: 'shieldlog audit --deep names these files, and prints a command that moves them away.',
+    remedy: foreignRemedy,
     sink: own.sink,
   }
 }

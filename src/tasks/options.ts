@@ -10,17 +10,23 @@ import type { AccountConfig, Config, SinkConfig } from '../config/schema.ts'
 import { nearest } from '../domain/text/nearest.ts'
 import type { Stream, Zone } from '../domain/stream.ts'
 import { UsageError } from '../terminal/io.ts'
+import { programName } from '../terminal/program-name.ts'
 
-/** Parses `2026-11-20`, `today` or `yesterday`, in UTC. */
+export const dayForms = 'YYYY-MM-DD in UTC, today, yesterday, or 7d for seven days ago'
+
+/** Parses `2026-11-20`, `today`, `yesterday` or `7d`, in UTC. */
 export function dayArgument(text: string): Day {
   const today = dayOf(systemClock.now())
   if (text === 'today') return today
   if (text === 'yesterday') return shiftDay(today, -1)
+  if (/^\d{1,4}d$/.test(text)) return shiftDay(today, -Number.parseInt(text, 10))
   const day = parseDay(text)
   if (day !== undefined) return day
   const meant = monthFirst(text)
   const hint = meant === undefined ? `such as ${today}` : `here ${meant}`
-  throw new InvalidArgumentError(`days are UTC and written YYYY-MM-DD, ${hint}, or today, or yesterday.`)
+  throw new InvalidArgumentError(
+    `days are UTC and written YYYY-MM-DD, ${hint}, or today, yesterday, or 7d for seven days ago.`,
+  )
 }
 
 /** The same for an option that may be repeated and takes comma lists; oldest first, without duplicates. */
@@ -89,8 +95,12 @@ function zoneOf(name: string, zones: readonly Zone[]): Zone {
 }
 
 /** Finds sinks by name, without duplicates; all sinks where none is named. Throws UsageError. */
-export function chooseSinks({ sinks }: Config, names: readonly string[] = []): SinkConfig[] {
-  return names.length === 0 ? [...sinks] : [...new Set(names)].map((name) => named('--sink', name, sinks))
+export function chooseSinks(
+  { sinks }: Config,
+  names: readonly string[] = [],
+  option = '--sink',
+): SinkConfig[] {
+  return names.length === 0 ? [...sinks] : [...new Set(names)].map((name) => named(option, name, sinks))
 }
 
 function named<Item extends { readonly name: string }>(
@@ -180,5 +190,7 @@ export function unknownName({ option, name, what, names, listed = names }: Unkno
   const hint = near === undefined ? '' : `; did you mean ${printable(near)}?`
   const all = [...new Set(listed)]
   const available = all.length === 0 ? 'none is available' : `available: ${firstOf(all, mostListed)}`
-  return new UsageError(`${option} ${printable(name)} ${what}${hint}; ${available}`)
+  const isId = option === '--zone' && near === undefined && /^\d+$/.test(name)
+  const other = isId ? `; the id of a pull zone is another one: ${programName()} zones lists both` : ''
+  return new UsageError(`${option} ${printable(name)} ${what}${hint}; ${available}${other}`)
 }

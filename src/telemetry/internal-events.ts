@@ -570,7 +570,7 @@ export const internalEvents: {
     condition: bySink,
   },
   PartsOfAnotherStore: {
-    level: 'warn',
+    level: 'info',
     meaning:
       'The folder contains parts that another store or sink wrote: the store was lost or replaced. shieldlog does not change them and writes new parts; events may be in both.',
     text: ({ why }) => `leaves parts in its folder alone that it did not write: ${why}`,

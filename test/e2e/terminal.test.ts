@@ -59,8 +59,8 @@ describe.skipIf(!terminalAvailable())('on a terminal', () => {
     expect(child.stdout()).not.toContain('s3cret')
     expect(readdirSync(folder).toSorted()).toEqual([
       'access-key',
-      'ndjson-headers-authorization.secret',
       'shieldlog.yaml',
+      'splunk-headers-authorization.secret',
     ])
     expect(readFileSync(join(folder, 'access-key'), 'utf8')).toBe(`${accessKey}\n`)
     for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
@@ -70,7 +70,7 @@ describe.skipIf(!terminalAvailable())('on a terminal', () => {
       sinks: [
         {
           name: 'splunk',
-          headers: { Authorization: `\${file:${join(folder, 'ndjson-headers-authorization.secret')}}` },
+          headers: { Authorization: `\${file:${join(folder, 'splunk-headers-authorization.secret')}}` },
         },
       ],
     })

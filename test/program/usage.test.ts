@@ -20,6 +20,10 @@ const table: readonly (readonly [args: string, firstLine: RegExp])[] = [
     'fetch --zone shpo --day today',
     /^error: --zone shpo is not configured; did you mean shop\?; available: 101 \(shop\), 102$/,
   ],
+  [
+    'gaps list --zone 500101',
+    /^error: --zone 500101 .*; available: .*; the id of a pull zone is another one: shieldlog zones lists both$/,
+  ],
   ['audit --sink arkive', /^error: --sink arkive is not configured; did you mean archive\?/],
   ['state rename-sink archive', /^error: missing required argument 'new'/],
   [

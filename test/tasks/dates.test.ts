@@ -32,6 +32,7 @@ test('ships, reports and audits the days around today', async () => {
     expect(listed.map(({ day }) => day).sort()).toEqual(days)
     expect(gaps).toEqual([])
   }
+  expect(await audit('1d')).toEqual(await audit('yesterday'))
   const older = await workshop.execute('fetch', '--zone', '101', '--day', shiftDay(today, -3))
   expect(older.code).toBe(1)
 })

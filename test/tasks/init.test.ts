@@ -57,7 +57,8 @@ test('writes secrets to separate files, and the other settings with their types'
     ['--set', 'headers.Authorization=Bearer s3cret='],
   )
   expect(code).toBe(0)
-  const secret = join(folder, 'ndjson-headers-authorization.secret')
+  // Named as the sink is.
+  const secret = join(folder, 'hook-headers-authorization.secret')
   expect([readFileSync(secret, 'utf8'), statSync(secret).mode & 0o777]).toEqual(['Bearer s3cret=\n', 0o600])
   expect(written()).not.toContain('s3cret')
   const { poll, sinks: loadedSinks } = loaded().config
@@ -69,7 +70,7 @@ test('writes secrets to separate files, and the other settings with their types'
 test('writes a secret setting as the file that holds it', async () => {
   const { init, folder, written } = await newcomer()
   await init('--zones all --destination splunk-hec --url https://h:8088 --set token=t0k')
-  const tokenFile = join(folder, 'splunk-hec-token.secret')
+  const tokenFile = join(folder, 'siem-token.secret')
   // Not named after its preset.
   const sink = { name: 'siem', type: 'http', tokenFile }
   expect(parse(written())).toMatchObject({ zones: 'all', sinks: [sink] })
@@ -147,7 +148,7 @@ test('overwrites neither a configuration nor a secret, and does not write throug
   const { init, folder, file } = await newcomer()
   const at = (name: string) => join(folder, name)
   const [secret, other, link, absent] = [
-    at('json-headers-authorization.secret'),
+    at('siem-headers-authorization.secret'),
     at('other.yaml'),
     at('link.yaml'),
     at('none/shieldlog.yaml'),

@@ -42,8 +42,8 @@ test('a renamed sink is held at a start, the others ship on, and each event arri
   configure({ sinks: [...sinks('files', 'splunk'), { name: 'new', type: 'file', path: `${events}-new` }] })
   const checked = await execute('check')
   expect(checked.code).toBe(1)
-  expect(checked.stdout).toMatch(/sink files +fail .*`state rename-sink archive files`/i)
-  expect(checked.stdout).toMatch(/sink splunk +fail .*`state rename-sink siem splunk`/i)
+  expect(checked.stdout).toMatch(/sink files +fail .*`shieldlog state rename-sink archive files`/i)
+  expect(checked.stdout).toMatch(/sink splunk +fail .*`shieldlog state rename-sink siem splunk`/i)
   expect(checked.stdout).toMatch(/sink new +ok/i)
 
   simulator.append(101, today, 5)
@@ -65,7 +65,9 @@ test('a renamed sink is held at a start, the others ship on, and each event arri
   const insisted = await execute('state', 'new-sink', 'files')
   expect(insisted).toMatchObject({ code: 1, stdout: '' })
   expect(insisted.stderr.replaceAll(/\s+/g, ' ')).toContain('state rename-sink archive files')
-  expect((await execute('check')).stdout).toMatch(/sink files +fail .*`state rename-sink archive files`/i)
+  expect((await execute('check')).stdout).toMatch(
+    /sink files +fail .*`shieldlog state rename-sink archive files`/i,
+  )
 
   expect((await execute('state', 'rename-sink', 'archive', 'files')).code).toBe(0)
   expect((await execute('state', 'rename-sink', 'siem', 'splunk')).code).toBe(0)
@@ -94,6 +96,9 @@ test('a sink that is renamed on SIGHUP is held until a person decides', async ()
   expect([linesBelow(events).length, siem.taken.length]).toEqual([3 * perDay, 3 * perDay])
 
   // The http sink is a new one after all; the process takes that up without a restart.
+  expect((await execute('state', 'new-sink', 'splunc')).stderr).toMatch(
+    /^error: sink splunc is not configured;/,
+  )
   expect((await execute('state', 'new-sink', 'splunk')).stdout).toContain('splunk is a new sink')
   const again = async () => siem.taken.length === 6 * perDay + 5
   await waitFor(again, { what: () => running.stderr() })

@@ -9,7 +9,7 @@ import { effectiveYaml } from '../../config/print.ts'
 import type { Loaded } from '../../config/load.ts'
 import type { Day } from '../../domain/day.ts'
 import { printable, countText } from '../../domain/text/terminal-text.ts'
-import { collectDays, collectNames, chooseSinks, chooseZones } from '../options.ts'
+import { collectDays, dayForms, collectNames, chooseSinks, chooseZones } from '../options.ts'
 import { exitCodes, type Registration } from '../command.ts'
 import { commandLine, example } from '../../terminal/program-name.ts'
 import { resultOutput, UsageError, type Io, type Output } from '../../terminal/io.ts'
@@ -43,11 +43,7 @@ or the audit was stopped.
 export function register({ command: audit, io, exit, load }: Registration): void {
   audit
     .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
-    .option(
-      '--day <day>',
-      'only this day: YYYY-MM-DD in UTC, today or yesterday; repeatable, takes comma lists',
-      collectDays,
-    )
+    .option('--day <day>', `only this day: ${dayForms}; repeatable, takes comma lists`, collectDays)
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
     .option(
       '--deep',

@@ -6,7 +6,7 @@ import { systemClock } from '../../clock.ts'
 import type { Config } from '../../config/schema.ts'
 import { dayOf, daysBetween } from '../../domain/day.ts'
 import { isFailure } from '../../domain/failure.ts'
-import { collectNames, dayArgument, chooseSinks, chooseZones, unknownName } from '../options.ts'
+import { collectNames, dayArgument, dayForms, chooseSinks, chooseZones, unknownName } from '../options.ts'
 import { archiveRequestOf, runFromArchive } from './from-archive.ts'
 import { backfillLines, failingLines } from '../backfills.ts'
 import { createBackfillView, leftOutLines, mostRows, planLines, type BackfillView } from './text.ts'
@@ -40,7 +40,7 @@ Examples:
 export function register(registration: Registration): void {
   const { command: backfill, io, exit, load } = registration
   backfill
-    .option('--from <day>', 'first day: YYYY-MM-DD in UTC, today or yesterday', dayArgument)
+    .option('--from <day>', `first day: ${dayForms}`, dayArgument)
     .option('--to <day>', 'last day (default: today)', dayArgument)
     .option('--zone <zone>', 'only this zone; repeatable, takes comma lists', collectNames)
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)

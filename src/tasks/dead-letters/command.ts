@@ -10,7 +10,14 @@ import { iso, secondText } from '../../domain/text/time.ts'
 import { exitCodes, type Registration } from '../command.ts'
 import { commandLine, example } from '../../terminal/program-name.ts'
 import { resultOutput, type Io } from '../../terminal/io.ts'
-import { atLeastOne, collectNames, dayArgument, storedChoice, type StoredChoice } from '../options.ts'
+import {
+  atLeastOne,
+  collectNames,
+  dayArgument,
+  dayForms,
+  storedChoice,
+  type StoredChoice,
+} from '../options.ts'
 import { isConfirmed } from '../../terminal/ask.ts'
 import { table, type Column, paintFor, type Paint, jsonResult, plainSomeOf } from '../../terminal/text.ts'
 import { resultText } from '../../terminal/yaml.ts'
@@ -104,7 +111,7 @@ export function register({ command: deadLetters, io, exit, open }: Registration)
       .option('--id <id>', 'only this event id; repeatable', collectIds)
       .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
       .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
-      .option('--day <day>', 'only this day: YYYY-MM-DD in UTC, today or yesterday', dayArgument)
+      .option('--day <day>', `only this day: ${dayForms}`, dayArgument)
       .addOption(new Option('--reason <reason>', 'only this reason').choices(refusalReasons))
       .option('--limit <number>', 'at most this number, the oldest first', atLeastOne)
       .action(async (options: Choice, command: Command) => {

@@ -6,7 +6,7 @@ import { gapStatus } from '../../status/fleet.ts'
 import { zoneLabel } from '../../status/problems.ts'
 import { iso } from '../../domain/text/time.ts'
 import { printable, wrapPlain, countOf, firstOf } from '../../domain/text/terminal-text.ts'
-import { collectNames, dayArgument, storedChoice, type StoredChoice } from '../options.ts'
+import { collectNames, dayArgument, dayForms, storedChoice, type StoredChoice } from '../options.ts'
 import { exitCodes, type Registration } from '../command.ts'
 import { commandLine, example, quoted } from '../../terminal/program-name.ts'
 import type { Io } from '../../terminal/io.ts'
@@ -54,7 +54,7 @@ function withChoice(command: Command): Command {
   return command
     .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
-    .option('--day <day>', 'only this day: YYYY-MM-DD in UTC, today or yesterday', dayArgument)
+    .option('--day <day>', `only this day: ${dayForms}`, dayArgument)
     .option('--json', 'as JSON')
 }
 

@@ -131,7 +131,7 @@ function keyStep(context: Context): Step<Awaited<ReturnType<typeof accessWith>>>
   return {
     question: 'Access key of your bunny.net account (dashboard → Account → API): ',
     isHidden: true,
-    accept: (key) => accessWith({ accessKey: new Secret(key) }, context),
+    accept: (key) => accessWith({ accessKey: new Secret(key, undefined, 'what you typed') }, context),
   }
 }
 

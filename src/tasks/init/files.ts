@@ -33,7 +33,8 @@ export function filesOf(draft: Draft, destination: string, file: string): NewFil
   /** Names the file of each secret in its place. */
   const placed = (value: unknown, around: readonly string[]): unknown => {
     // Only the list of sinks holds secrets.
-    if (Array.isArray(value)) return value.map((item) => placed(item, [destination]))
+    if (Array.isArray(value))
+      return value.map((sink: { readonly name?: string }) => placed(sink, [sink.name ?? destination]))
     if (!isPlainObject(value)) return value
     const entries = Object.entries(value).map(([key, inner]) => {
       if (!(inner instanceof Secret)) return [key, placed(inner, [...around, key])] as const

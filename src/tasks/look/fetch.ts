@@ -14,7 +14,7 @@ import { createStdoutSink } from '../../sinks/stdout/sink.ts'
 import { wantsOf } from '../../sinks/wants.ts'
 import { exitCodes, type Registration } from '../command.ts'
 import { example } from '../../terminal/program-name.ts'
-import { atLeastOne, collectNames, dayArgument, chooseSinks, chooseZones } from '../options.ts'
+import { atLeastOne, collectNames, dayArgument, dayForms, chooseSinks, chooseZones } from '../options.ts'
 
 interface FetchOptions {
   readonly zone: string[]
@@ -29,7 +29,7 @@ const mostTold = 5
 export function register({ command, io, exit, open }: Registration): void {
   command
     .requiredOption('--zone <zone>', 'id or name; repeatable, takes comma lists', collectNames)
-    .requiredOption('--day <day>', 'YYYY-MM-DD in UTC, today or yesterday', dayArgument)
+    .requiredOption('--day <day>', dayForms, dayArgument)
     .addOption(new Option('--format <format>', 'format of a line').choices(formatNames).default('native'))
     .addOption(
       new Option(

@@ -45,7 +45,7 @@ export function register({ command: state, io, exit, load }: Registration): void
     .addHelpText('after', example('state new-sink splunk'))
     .action(async (name: string, _: unknown, command: Command) => {
       const { config } = load(command, 'state')
-      const why = (await acceptNew(config, chooseSinks(config, [name])[0]!, io.signal)).get(name)
+      const why = (await acceptNew(config, chooseSinks(config, [name], 'sink')[0]!, io.signal)).get(name)
       if (why === undefined)
         io.stdout.write(`${name} is a new sink: all days that the API lists are shipped to it\n`)
       else io.stderr.write(wrapped(`sink ${name}: ${printable(why, 1_000)}\n`, io.stderr))
