@@ -138,6 +138,8 @@ export type InternalEvent =
       sinks: readonly string[]
       state: string
       newDays?: number
+      /** Where no process has used the state for long. */
+      idleMs?: number | undefined
     }
   | { name: 'Stopping'; signal: string }
   | { name: 'Stopped' }

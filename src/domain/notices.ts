@@ -43,7 +43,7 @@ const passing = new Set<NoticedProblem['kind']>(['failing', 'behind', 'stopped',
 /** What a person did on purpose, or that no event is lost by. */
 const untold = new Set<NoticedProblem['kind']>(['unconfigured', 'unexpected', 'filtered'])
 
-/** What a person has ended when it is gone: it does not come back by itself. */
+/** What a person has ended when it is gone, and a sink that was held: it does not come back by itself. */
 const ended = new Set<string>([
   'gap',
   'dead_letters',
@@ -91,7 +91,7 @@ export function noticesOf(noted: readonly Noticed[], problems: readonly NoticedP
   })
   const gone = [...before.values()].flatMap((known): Judged[] => {
     const { key, text, sinceMs, stoodAtMs, toldAtMs } = known
-    const isEnded = ended.has(key.slice(0, key.indexOf('/')))
+    const isEnded = ended.has(key.slice(0, key.indexOf('/'))) || key.endsWith('/held')
     if (!isEnded && nowMs - stoodAtMs < settlesMs) return [{ known }]
     if (toldAtMs === undefined) return []
     return [{ known, notice: { status: 'over', key, text, remedy: '', sinceMs } }]

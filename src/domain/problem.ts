@@ -1,4 +1,5 @@
-import type { GapReason } from './stream.ts'
+import type { GapReason, Route } from './stream.ts'
+import { durationText } from './text/time.ts'
 
 /** Instants are ISO 8601 here. */
 export interface ErrorStatus {
@@ -67,4 +68,17 @@ export interface StatusProblem {
   readonly lastError?: ErrorStatus
   /** The earliest API deadline of their oldest unfinished days. */
   readonly apiDeadlineAt?: string
+}
+
+/** A process that runs stores each minute that it plans. */
+const idleWorthSayingMs = 600_000
+
+/** How long a state was used by no process, where that is long: it may be an older copy. These routes are all of it. */
+export function idleMsOf(routes: readonly Pick<Route, 'plannedAtMs'>[], nowMs: number): number | undefined {
+  const idleMs = nowMs - routes.reduce((latest, { plannedAtMs }) => Math.max(latest, plannedAtMs), 0)
+  return routes.length === 0 || idleMs < idleWorthSayingMs ? undefined : idleMs
+}
+
+export function idleText(idleMs: number): string {
+  return `the state was last used ${durationText(idleMs / 1000)} ago: if another copy of it was used since, what that has shipped is shipped again`
 }

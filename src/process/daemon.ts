@@ -5,6 +5,7 @@ import { unknownZoneWarnings } from '../config/warnings.ts'
 import type { Config } from '../config/schema.ts'
 import { cancelled, messageOf, type Failure } from '../domain/failure.ts'
 import { tlsIn } from '../domain/tls.ts'
+import { idleMsOf } from '../domain/problem.ts'
 import { keepSystemdInformed, type SystemdEnvironment } from '../notify/systemd.ts'
 import { healthOf, type HealthState } from '../server/routes.ts'
 import { startServer, type Server } from '../server/server.ts'
@@ -85,9 +86,15 @@ export class Daemon {
     const state = stateName(this.#config)
     const started = { version, zones: named.zones.length, sinks: named.sinks, state }
     const { catalogue, id } = this.#backend.store
-    const isNew = (await catalogue.routes()).length === 0
+    const routes = await catalogue.routes()
+    const idleMs = idleMsOf(routes, this.#runtime.clock.now())
     const { firstRunDays } = this.#config.poll
-    telemetry.emit({ name: 'Started', ...started, ...(isNew && { newDays: firstRunDays }) })
+    telemetry.emit({
+      name: 'Started',
+      ...started,
+      ...(routes.length === 0 && { newDays: firstRunDays }),
+      idleMs,
+    })
     // Before anything is shipped there once more.
     for (const each of await foreignParts(this.#config, id, this.#runtime.clock))
       this.#warn('state', foreignWarning(each))

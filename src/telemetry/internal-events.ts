@@ -5,6 +5,7 @@ import {
   type FiguresOf,
   type InternalEvent,
 } from '../domain/internal-event.ts'
+import { idleText } from '../domain/problem.ts'
 import { unexpectedText } from '../domain/event/unexpected.ts'
 import { removedText } from '../domain/retention.ts'
 import type { Stream } from '../domain/stream.ts'
@@ -107,11 +108,12 @@ export const internalEvents: {
   Started: {
     level: 'info',
     meaning: 'The process has started.',
-    text: ({ version, zones, sinks, state, newDays }) => {
+    text: ({ version, zones, sinks, state, newDays, idleMs }) => {
       const to = `${counted(zones, 'zone')} to ${sinks.join(', ')}`
       const isNew =
         newDays === undefined ? '' : `; the state is new: ships ${counted(newDays, 'day')} of ${to}`
-      return `shieldlog ${version} ships ${to}; state in ${state}${isNew}`
+      const isIdle = idleMs === undefined ? '' : `; ${idleText(idleMs)}`
+      return `shieldlog ${version} ships ${to}; state in ${state}${isNew}${isIdle}`
     },
   },
   Stopping: {

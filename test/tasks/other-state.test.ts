@@ -5,6 +5,7 @@ import type { Status } from '../../src/status/fleet.ts'
 import { probeOf } from '../e2e/metrics.ts'
 import { bodyOf, serveHttp } from '../setup/http-server.ts'
 import { waitFor } from '../setup/wait-for.ts'
+import { inStore } from './backfill/backfilling.ts'
 import { openWorkshopWithApi } from './workshop.ts'
 
 test('a new state is told at the start, and the files of a lost one until they are moved away', async () => {
@@ -62,4 +63,20 @@ test('a new state is told at the start, and the files of a lost one until they a
   expect(stdout).toContain('To move them: ')
   rmSync(join(folder, 'events'), { recursive: true })
   expect(await ofOther()).toEqual([])
+})
+
+test('a state that nobody has used for long, as a restored copy, is told by check and at the start', async () => {
+  const { execute, start, folder } = await openWorkshopWithApi({ days: 2 }, { log: { level: 'info' } })
+  expect((await execute('run', '--once')).code).toBe(0)
+  const idle = /the state was last used 2 h ago: if another copy of it was used since/
+  const checked = async () => (await execute('check')).stdout.replaceAll(/\s+/g, ' ')
+  expect(await checked()).not.toMatch(idle)
+  await inStore({ database: join(folder, 'var', 'shieldlog.db') }, async ({ catalogue }) => {
+    const plannedAtMs = Date.now() - 2 * 3_600_000
+    await catalogue.rememberRoutes((await catalogue.routes()).map((route) => ({ ...route, plannedAtMs })))
+  })
+  expect(await checked()).toMatch(idle)
+  await using running = start(['run'])
+  const [line] = await running.waitForLine(/.*"event":"Started".*/)
+  expect(line).toMatch(idle)
 })

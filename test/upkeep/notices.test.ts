@@ -107,6 +107,13 @@ test('the end of what a person has ended is told at once: dead letters that were
   expect(await after(minute)).toEqual(['ops over: 19 dead letters in siem.'])
   world.problems = []
   expect(await after(minute)).toEqual(['ops over: Events were lost.'])
+  // A sink that was held until somebody said what became of it.
+  const at = '2026-11-20T12:00:00.000Z'
+  const lastError = { code: 'held', message: '', failures: 1, since: at, retryAt: at }
+  world.problems = [{ ...failing, text: 'Held.', lastError }]
+  expect(await after(6 * minute)).toEqual(['ops begins: Held.'])
+  world.problems = []
+  expect(await after(minute)).toEqual(['ops over: Held.'])
 })
 
 test('more events that are lost are told within an hour, of whatever sink: it is the same problem', async () => {

@@ -9,6 +9,8 @@ import { heldSinks, type HeldSinks } from '../../assemble/held-sinks.ts'
 import { probeStore, stateName, workersOn } from '../../assemble/state.ts'
 import { blindSinks, foreignParts } from '../../assemble/other-state.ts'
 import type { ForeignParts } from '../../domain/problem.ts'
+import { idleMsOf, idleText } from '../../domain/problem.ts'
+import type { Route } from '../../domain/stream.ts'
 import { foreignText, newStateText } from '../../status/problems.ts'
 import { openWork, type Work } from '../../assemble/work.ts'
 import { type StepResult, fail, isFail, note, ok } from './result.ts'
@@ -54,7 +56,7 @@ export async function* check(
   let running: WorkerStatus | undefined
   let held: HeldSinks = new Map()
   let foreign: readonly ForeignParts[] = []
-  let isNew = false
+  let known: readonly Route[] = []
   // Where what is asked of the state does not answer, the check of a folder names it.
   if (!state.some(isFail))
     await attempt('state', stateMs, async () => {
@@ -63,12 +65,14 @@ export async function* check(
       running = workers.find(({ host }) => host === hostname())
       if (stored.hasStore) held = await heldSinks(config, stored.store)
       foreign = await foreignParts(config, stored.store.id, runtime.clock)
-      isNew = !stored.hasStore || (await stored.store.catalogue.routes()).length === 0
+      if (stored.hasStore) known = await stored.store.catalogue.routes()
       return []
     })
   if (running !== undefined) yield note(`${running.name} runs on it`)
   const blind = blindSinks(config)
-  if (isNew && blind.length > 0) yield note(newStateNote(config, blind))
+  const idleMs = idleMsOf(known, runtime.clock.now())
+  if (known.length === 0 && blind.length > 0) yield note(newStateNote(config, blind))
+  if (idleMs !== undefined) yield note(idleText(idleMs))
   for (const each of foreign) yield { ...note(foreignText(each)), command: 'audit --deep' }
 
   const { host, port } = config.server
