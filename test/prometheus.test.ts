@@ -39,7 +39,15 @@ const worst = (metric: string) => (metric === 'shieldlog_time_to_loss_seconds' ?
 const perProcess = 'shieldlog_state_up'
 /** What Prometheus itself puts on every series: of these, what differs between the processes of an installation. */
 const ofOneProcess = 'instance, pod, role'
-const scraped = [...ofOneProcess.split(', '), 'job', 'version', 'alertname', 'alertstate', 'severity']
+const scraped = [
+  ...ofOneProcess.split(', '),
+  'exported_zone',
+  'job',
+  'version',
+  'alertname',
+  'alertstate',
+  'severity',
+]
 
 test('each has its entry in the docs: what it means, how to look by a command, what to do', () => {
   const [, ...entries] = readPage('docs/troubleshooting.md').split(/^### /m)
