@@ -77,7 +77,7 @@ export type InternalEvent =
   | { name: 'EventsSkipped'; stream: Stream; reason: SkipReason; count: number; answer: string }
   | { name: 'SinkAnswered'; sink: string; outcome: RequestOutcome; seconds: number; bytes: number }
   /** A destination acknowledged a request, but for this many events of it. */
-  | { name: 'EventsLost'; sink: string; count: number; answer: string }
+  | { name: 'EventsLost'; zone: number; sink: string; count: number; answer: string }
   | { name: 'ObjectWritten'; sink: string }
   /** An earlier try had written the object of this number: its events count as delivered. */
   | { name: 'ObjectAdopted'; sink: string; key: string }

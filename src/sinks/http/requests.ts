@@ -97,7 +97,7 @@ export class Requests implements Destination<Piece> {
         await this.#rest(signal)
         const answered = await this.#attempt(pieces, body, signal)
         status = answered.answer.status
-        return this.#sentOf(answered)
+        return this.#sentOf(answered, pieces[0]!.event.zone.id)
       } catch (error) {
         if (!isFailure(error)) throw error
         isUnexplained &&= error.kind === 'retry' && (status === undefined ? isCutOff(error) : status === 500)
@@ -192,13 +192,16 @@ export class Requests implements Destination<Piece> {
     }
   }
 
-  #sentOf({ answer, verdict }: Answered): Sent {
+  /** A request has events of one zone. */
+  #sentOf({ answer, verdict }: Answered, zone: number): Sent {
     if (verdict.kind === 'retry') throw this.#failureOf(verdict, answer)
     if (verdict.kind === 'delivered') {
       const { name } = this.#settings
       const { lost } = verdict
-      if (lost !== undefined)
-        this.#deps.telemetry.emit({ ...lost, name: 'EventsLost', sink: name, answer: this.mask(lost.answer) })
+      if (lost !== undefined) {
+        const told = { ...lost, zone, sink: name, answer: this.mask(lost.answer) }
+        this.#deps.telemetry.emit({ ...told, name: 'EventsLost' })
+      }
       return verdict
     }
     this.#isChecked &&= verdict.kind !== 'stop'
