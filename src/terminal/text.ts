@@ -48,13 +48,13 @@ const piped = 10_000
 export function paintFor(output: Output): Paint {
   const hasColors = output.isTTY === true && output.hasColors?.() === true
   const painted = (code: number) => (text: string) => (hasColors ? `\u001B[${code}m${text}\u001B[0m` : text)
-  // Some terminals report no size: 0 columns.
-  const { columns = 0 } = output
+  // Some terminals report no size: 0 rows of 0 columns.
+  const { rows = 0, columns = 0 } = output
   const terminal = Math.min(widest, Math.max(narrowest, columns === 0 ? usual : columns))
   const isPiped = output.isTTY !== true
   return {
     width: isPiped ? piped : terminal,
-    rows: isPiped ? Infinity : (output.rows ?? usualRows),
+    rows: isPiped ? Infinity : rows === 0 ? usualRows : rows,
     isPiped,
     count: isPiped ? String : countText,
     good: painted(32),

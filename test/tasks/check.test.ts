@@ -188,7 +188,7 @@ test('does not report the port of the shieldlog that runs on this state as a pro
   )
   world.configure({ server: { port: Number(port) } })
   const { lines, problems } = await foundIn(world)
-  const told = `^port note 127.0.0.1:${port} is in use; process ${running.pid} `
+  const told = `^port note 127.0.0.1:${port} is in use by process ${running.pid} `
   expect(lines).toContainEqual(expect.stringMatching(told))
   expect(problems).toBe(0)
 })

@@ -1,3 +1,4 @@
+import type { Output } from '../../src/terminal/io.ts'
 import { expect, test } from 'vitest'
 import { resultText } from '../../src/terminal/yaml.ts'
 import { table, paintFor, wrapped } from '../../src/terminal/text.ts'
@@ -44,6 +45,18 @@ test('an error is wrapped at words on a terminal, with its lines indented', () =
   expect(lines[0]).toBe('two errors:')
   expect(lines[2]).toMatch(/^ {4}(is|text) /)
   expect(lines.slice(-2)).toEqual(['  state: is a list', ''])
+})
+
+test('a terminal that reports no size has a usual one', () => {
+  const sized = (rows?: number, columns?: number) => {
+    const { width, rows: lines } = paintFor({ write: () => undefined, isTTY: true, rows, columns } as Output)
+    return [lines, width]
+  }
+  expect([sized(0, 0), sized(), sized(30, 90)]).toEqual([
+    [24, 100],
+    [24, 100],
+    [30, 90],
+  ])
 })
 
 test('an error in a pipe or file stays on one line', () => {

@@ -68,7 +68,7 @@ export async function* check(
       if (stored.hasStore) known = await stored.store.catalogue.routes()
       return []
     })
-  if (running !== undefined) yield note(`${running.name} runs on it`)
+  if (running !== undefined) yield note(`in use by ${running.name}`)
   const blind = blindSinks(config)
   const idleMs = idleMsOf(known, runtime.clock.now())
   if (known.length === 0 && blind.length > 0) yield note(newStateNote(config, blind))
@@ -81,9 +81,7 @@ export async function* check(
     return [ok('port', port === 0 ? 'any free one' : authority(host, port))]
   })
   const isItsOwn = running !== undefined && listening!.text.includes('in use')
-  yield isItsOwn
-    ? note(`${authority(host, port)} is in use; ${running!.name} is running`, 'port')
-    : listening!
+  yield isItsOwn ? note(`${authority(host, port)} is in use by ${running!.name}`, 'port') : listening!
 
   const sinks = config.sinks.map(async (settings) => {
     const why = held.get(settings.name)
