@@ -112,14 +112,14 @@ function placeOf(sink: SinkConfig): string {
 }
 
 /** What of a sink must differ, where readers would find events twice in one place. */
-export const places: Readonly<Record<string, string>> = {
-  file: 'path',
-  s3: 'prefix',
-  'azure-blob': 'prefix',
+export function separatedBy(sink: SinkConfig): 'path' | 'prefix' | undefined {
+  if (sink.type === 'file') return 'path'
+  return writesObjects(sink) ? 'prefix' : undefined
 }
 
-function renamedText(before: string, { name, type }: SinkConfig): string {
-  const place = places[type]
+function renamedText(before: string, sink: SinkConfig): string {
+  const { name } = sink
+  const place = separatedBy(sink)
   const again =
     place === undefined
       ? `to ship everything again: \`shieldlog state new-sink ${name}\``

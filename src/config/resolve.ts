@@ -145,17 +145,14 @@ export function checkSinks(written: unknown, report: Report): void {
   const folders = textAt('path').filter(({ sink }) => sink['type'] === 'file')
   const real = folders.map((folder) => ({ ...folder, key: realFolder(folder.value) }))
   refuseRepeated(real, 'give each file sink a different path', report)
-  for (const [type, field] of [
-    ['s3', 'bucket'],
-    ['azure-blob', 'container'],
-  ] as const) {
-    const stores = textAt(field).filter(({ sink }) => sink['type'] === type)
-    const places = stores.map(({ at, value, sink: { account, endpoint, prefix = '' } }) => {
+  // Only sinks of objects have one.
+  for (const field of ['bucket', 'container']) {
+    const places = textAt(field).map(({ at, value, sink: { account, endpoint, prefix = '' } }) => {
       // As it is requested: with or without a slash at the end, in any case of the host.
       const place = URL.parse(String(endpoint))?.href.replace(/\/+$/, '') ?? endpoint ?? account
       return { at, value, key: JSON.stringify([place, value, prefix]) }
     })
-    refuseRepeated(places, `give each ${type} sink a different ${field} or prefix`, report)
+    refuseRepeated(places, `give each sink a different ${field} or prefix`, report)
   }
 }
 

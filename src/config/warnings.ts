@@ -129,7 +129,7 @@ function ofSink(sink: SinkConfig, index: number): Sent[] {
   // With the keys in the settings, or those of the machine.
   const isSigned = sink.type === 's3' || ('aws' in sink && sink.aws !== undefined)
   const isSecret = secretsIn(sink).length > 0 || (sink.type === 'http' && isSecretUrl(sink))
-  if (!isSigned && !isSecret && sink.type !== 'azure-blob') return []
+  if (!isSigned && !isSecret && !('endpoint' in sink)) return []
   const what = isSigned ? `signed requests of sink ${sink.name}` : credentials
   const whats = { url: what, endpoint: what, loginUrl: `the client secret of sink ${sink.name}` }
   return Object.entries(sink).flatMap(([key, url]) =>

@@ -131,8 +131,8 @@ function proof({ isDeep, api, beganAt, endedAt }: Report): Html {
       'Each event that the API listed was looked up in the ledger of shieldlog by a 64-bit SHA-256 fingerprint of its id and time. Missing: listed by the API, not in the ledger. Extra: in the ledger, not listed by the API.',
       'An event is in the ledger once the destination acknowledged it, or once it was counted as a dead letter, as dropped by a person, as filtered by the settings of the sink, or as skipped because the destination takes no events of that age. The sum below each day has these apart.',
       isDeep
-        ? 'The files of file sinks were read to their committed length, the objects of s3 and azure-blob sinks to their committed number, and each line was compared with the ledger.'
-        : 'Of file sinks only the lengths of their parts were compared, and of s3 and azure-blob sinks the numbers of their objects, not their lines: audit --deep compares these too.',
+        ? 'The files of sinks were read to their committed length, their objects to their committed number, and each line was compared with the ledger.'
+        : 'Of files only the lengths of their parts were compared, and of objects their numbers, not their lines: audit --deep compares these too.',
     ]),
     list('What it does not show', [
       'That a destination still has what it acknowledged; where it said that it dropped events of a body, the day below has their number. The archive of a file sink is compared by audit --deep; ask another destination for its count of each day.',

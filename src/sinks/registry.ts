@@ -7,7 +7,7 @@ import { createFileSink } from './file/sink.ts'
 import { createHttpSink } from './http/sink.ts'
 import { createKafkaSink } from './kafka/sink.ts'
 import { createStdoutSink } from './stdout/sink.ts'
-import { openObjectSink, writesObjects } from './stores.ts'
+import { objectSinks, writesObjects } from './stores.ts'
 import { createSyslogSink } from './syslog/sink.ts'
 
 /** Every kind of sink by its `type` in the configuration. */
@@ -17,8 +17,7 @@ export const sinks = {
   http: createHttpSink,
   syslog: createSyslogSink,
   kafka: createKafkaSink,
-  s3: openObjectSink,
-  'azure-blob': openObjectSink,
+  ...objectSinks,
 }
 
 type Kind = keyof typeof sinks

@@ -35,6 +35,11 @@ export function openStore(sink: StoreConfig, deps: StoreDeps): ObjectStore {
   return serviceOf(sink).open(sink, deps)
 }
 
+/** A sink of objects, by its `type`. */
+export const objectSinks = Object.fromEntries(
+  Object.keys(services).map((type) => [type, openObjectSink]),
+) as Record<StoreConfig['type'], typeof openObjectSink>
+
 /** A sink that tries its store by `check`, and before the first object of a process. */
 export function openObjectSink(settings: StoreConfig, deps: SinkDeps): Sink {
   const store = openStore(settings, deps)

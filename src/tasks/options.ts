@@ -164,7 +164,7 @@ export function sourceOf({ sinks }: Config, name: string): PartsConfig {
     throw unknownName({
       option: '--source',
       name,
-      what: 'is no file, s3 or azure-blob sink that is configured',
+      what: 'is no sink of files or objects that is configured',
       names,
     })
   if (servedBy(source).length === 0)

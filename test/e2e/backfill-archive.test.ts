@@ -119,10 +119,10 @@ test('refuses contradictory options, with a remedy', async () => {
     [['--source', 'archive', '--sink', 'archive'], 'are both archive; use another sink'],
     [
       ['--source', 'archiv', '--sink', 'copy'],
-      '--source archiv is no file, s3 or azure-blob sink that is configured; did you mean archive?',
+      '--source archiv is no sink of files or objects that is configured; did you mean archive?',
     ],
     [['--source', 'archive', '--sink', 'cpy'], '--sink cpy is not configured; did you mean copy?'],
-    [['--source', 'siem', '--sink', 'copy'], '--source siem is no file, s3 or azure-blob sink'],
+    [['--source', 'siem', '--sink', 'copy'], '--source siem is no sink of files or objects'],
     [['--source', 'archive', '--sink', 'entries'], 'or use a source with format raw'],
     [['--source', 'archive', '--sink', 'copy', '--watch'], '--watch does not work with --source'],
   ]

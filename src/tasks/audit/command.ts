@@ -45,10 +45,7 @@ export function register({ command: audit, io, exit, load }: Registration): void
     .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
     .option('--day <day>', `only this day: ${dayForms}; repeatable, takes comma lists`, collectDays)
     .option('--sink <sink>', 'only this sink; repeatable, takes comma lists', collectNames)
-    .option(
-      '--deep',
-      'read the files and objects of sinks (file, s3, azure-blob) too, and compare them line by line',
-    )
+    .option('--deep', 'read the files and objects of sinks too, and compare them line by line')
     .option('--repair', 'ship what is missing, with --deep also what files have lost; then compare again')
     .option('--report <file>', 'write a report too: one HTML file with each day, for an auditor')
     .option('--sign <pem>', 'sign the report with this Ed25519 key, for audit verify')

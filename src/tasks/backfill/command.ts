@@ -48,10 +48,7 @@ export function register(registration: Registration): void {
     .option('--watch', 'show progress until it is done; q leaves it to the other process')
     .option('--resend', 'ship these days once more, to every sink but files and objects')
     .option('--yes', 'with --resend: do not ask')
-    .option(
-      '--source <sink>',
-      'read the files or objects of this sink (file, s3, azure-blob) instead of the API; needs --sink',
-    )
+    .option('--source <sink>', 'read the files or objects of this sink instead of the API; needs --sink')
     .addHelpText('after', help)
     .action(async (options: BackfillOptions, command: Command) => {
       const { source, dryRun = false, resend = false } = options

@@ -41,10 +41,7 @@ export function register({ command, io, exit, open }: Registration): void {
         .default(hourMs, '1h'),
     )
     .option('--zone <zone>', 'only this zone: id or name; repeatable, takes comma lists', collectNames)
-    .option(
-      '--source <sink>',
-      'read the files or objects of this sink (file, s3, azure-blob) instead of the API',
-    )
+    .option('--source <sink>', 'read the files or objects of this sink instead of the API')
     .option('--limit <number>', 'at most this number of rows', atLeastOne, 10)
     .addHelpText('after', example('top --by address --since 1h'))
     .action(async ({ by, since, zone, source, limit }: TopOptions, command: Command) => {

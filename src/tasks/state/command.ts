@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { Argument, type Command } from 'commander'
-import { hasPlace, heldSinks, places, rememberSinks, type HeldSinks } from '../../assemble/held-sinks.ts'
+import { hasPlace, heldSinks, rememberSinks, separatedBy, type HeldSinks } from '../../assemble/held-sinks.ts'
 import { createHolder, createLock, stateName } from '../../assemble/state.ts'
 import { createLoggedRuntime } from '../../assemble/logged-runtime.ts'
 import { openSink } from '../../assemble/shipping.ts'
@@ -117,7 +117,7 @@ async function acceptNew(config: Config, sink: SinkConfig, signal: AbortSignal):
   await using work = await openWork(config, { store: 'created' }, signal)
   const held = await heldSinks(config, work.store)
   // Only another place helps these. Nothing is stored of the sink, so that its remedy keeps naming the old one.
-  if (sink.type in places && held.has(sink.name)) return held
+  if (separatedBy(sink) !== undefined && held.has(sink.name)) return held
   await rememberSinks({ sinks: [sink] }, work.store)
   return await heldSinks({ sinks: [sink] }, work.store)
 }

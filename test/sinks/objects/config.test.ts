@@ -127,7 +127,7 @@ test.each([
 test('two sinks may not share bucket and prefix', () => {
   const other = { ...lake, name: 'other' }
   expect(errorsOf(lake, other)).toEqual([
-    'sinks[1].bucket is the same as sinks[0].bucket; give each s3 sink a different bucket or prefix',
+    'sinks[1].bucket is the same as sinks[0].bucket; give each sink a different bucket or prefix',
   ])
   expect(errorsOf(lake, { ...other, prefix: 'b/' })).toEqual([])
   expect(errorsOf(lake, { ...other, endpoint: 'https://s3.example' })).toEqual([])
@@ -140,7 +140,7 @@ test('two sinks may not share bucket and prefix', () => {
 test('two sinks may not share account, container and prefix', () => {
   const other = { ...blob, name: 'other' }
   expect(errorsOf(blob, other)).toEqual([
-    'sinks[1].container is the same as sinks[0].container; give each azure-blob sink a different container or prefix',
+    'sinks[1].container is the same as sinks[0].container; give each sink a different container or prefix',
   ])
   expect(errorsOf(blob, { ...other, prefix: 'b/' })).toEqual([])
   expect(errorsOf(blob, { ...other, account: 'another' })).toEqual([])
