@@ -4,7 +4,7 @@ import {
 } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1'
 import { StatefulSet } from 'kubernetes-models/apps/v1'
 import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1'
-import { Namespace, Service } from 'kubernetes-models/v1'
+import { Namespace, Pod, Service } from 'kubernetes-models/v1'
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -114,6 +114,17 @@ test('the network policy lets out to the API, and to the usual ports of destinat
   ])
   const page = readFileSync(join(projectFolder, 'docs/install.md'), 'utf8')
   for (const { port } of ports) expect(page).toContain(String(port))
+})
+
+test('the pod in which the page restores a state is valid, and mounts the volume of the StatefulSet', () => {
+  const page = readFileSync(join(projectFolder, 'docs/install.md'), 'utf8')
+  const [, overrides = ''] = /kubectl .* run restore .* --overrides='(.+)'/.exec(page) ?? []
+  const { spec } = JSON.parse(overrides) as { spec: { volumes: readonly object[] } }
+  new Pod({ metadata: { name: 'restore' }, spec } as never).validate()
+  expect(spec.volumes).toEqual([{ name: 'data', persistentVolumeClaim: { claimName: `data-${name}-0` } }])
+  const { volumeClaimTemplates } = (read('statefulset.yaml') as { spec: { volumeClaimTemplates: unknown } })
+    .spec
+  expect(volumeClaimTemplates).toMatchObject([{ metadata: { name: 'data' } }])
 })
 
 /** Settings that are loaded where the files of the Secret lie in a folder of the test. */

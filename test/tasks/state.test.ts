@@ -1,9 +1,11 @@
-import { appendFileSync, cpSync, globSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, cpSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { FileAudit } from '../../src/tasks/audit/audit-files.ts'
 import type { Status } from '../../src/status/fleet.ts'
 import { dayOf } from '../../src/domain/day.ts'
+import { readPage } from '../docs/pages.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { executeWith, openWorkshop, openWorkshopWithApi } from './workshop.ts'
 
@@ -95,9 +97,14 @@ test('copies a state that a run writes to; a restored copy ships nothing of what
   expect([taken.code, taken.stdout]).toEqual([1, ''])
   expect(taken.stderr).toMatch(/there is a file with that name: name a new one\n$/)
   const before = linesIn(folder)
-  const state = join(folder, 'var', 'shieldlog.db')
-  for (const end of ['', '-wal', '-shm']) rmSync(state + end, { force: true })
-  cpSync(copy, state)
+  // As the page says for a volume: everything beside the state goes, too.
+  const steps = /sh (?:shieldlog )?-c 'cd \/var\/lib\/shieldlog(?:\/var)? && (.+)' < copy\.db/g
+  const scripts = [...readPage('docs/install.md').matchAll(steps)].map(([, script = '']) => script)
+  expect(new Set(scripts).size).toBe(1)
+  expect(scripts).toHaveLength(2)
+  execFileSync('sh', ['-c', scripts[0]!], { cwd: join(folder, 'var'), input: readFileSync(copy) })
+  expect(readdirSync(join(folder, 'var'))).toEqual(['shieldlog.db'])
+  expect(statSync(join(folder, 'var', 'shieldlog.db')).mode & 0o777).toBe(0o600)
   expect((await execute('run', '--once')).code).toBe(0)
   expect(linesIn(folder)).toBe(before)
   const audit = await execute('audit', '--deep', '--json')
