@@ -30,7 +30,7 @@ const fields = {
   severities: [({ severity }) => [severity], words],
   rules: [({ rule }) => [rule?.id], words],
   countries: [({ client }) => [client?.country], words],
-  hosts: [({ request }) => [partsOf(request?.url)?.host], patterns],
+  hosts: [({ request }) => [partsOf(request?.url)?.host], hosts],
   paths: [({ request }) => [partsOf(request?.url)?.path], exactPatterns],
   methods: [({ request }) => [request?.method], words],
   asns: [({ client }) => [client?.asn], words],
@@ -72,6 +72,13 @@ function words(listed: readonly string[]): ReturnType<Matcher> {
 function patterns(listed: readonly string[]): ReturnType<Matcher> {
   const matches = exactPatterns(listed.map((pattern) => pattern.toLowerCase()))
   return (value) => matches(value.toLowerCase())
+}
+
+/** A final dot changes no host. */
+function hosts(listed: readonly string[]): ReturnType<Matcher> {
+  const plain = (host: string) => host.replace(/\.$/, '')
+  const matches = patterns(listed.map(plain))
+  return (value) => matches(plain(value))
 }
 
 function exactPatterns(listed: readonly string[]): ReturnType<Matcher> {

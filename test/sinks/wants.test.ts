@@ -43,6 +43,15 @@ describe('where', () => {
     expect(wanted({ where })).toBe(passes)
   })
 
+  it.each(['shop.example.', 'SHOP.EXAMPLE.:443', 'shop.example:', 'shop.example:00443', 'bob@shop.example'])(
+    'decides by the host of https://%s/ however a client writes it',
+    (host) => {
+      const parts = { request: { url: `https://${host}/a` } }
+      for (const listed of ['shop.example', 'shop.example.', '*.example'])
+        expect(wanted({ where: { hosts: [listed], paths: ['/a'] } }, parts), listed).toBe(true)
+    },
+  )
+
   it('an event without the value passes no list, and every not', () => {
     const bare = { id: 'x', labels: {}, log: {}, client: {}, rule: {} }
     const absent = [

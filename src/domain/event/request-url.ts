@@ -10,18 +10,18 @@ interface RequestUrl {
 }
 
 const pattern =
-  /^(https?):\/\/(?:[^/?#]*@)?(\[[\da-f:.]+\]|[^/?#:@[\]\s]+)(?::(\d{1,5}))?(\/[^?#]*)?(?:\?([^#]*))?(?:#.*)?$/is
+  /^(https?):\/\/(?:[^/?#]*@)?(\[[\da-f:.]+\]|[^/?#:@[\]\s]+)(?::0*(\d{0,5}))?(\/[^?#]*)?(?:\?([^#]*))?(?:#.*)?$/is
 
 /** Unchanged: a parser that normalises would remove the `/../` that a rule matched. Undefined for other text. */
 export function partsOf(url: string | undefined): RequestUrl | undefined {
   const found = url === undefined ? null : pattern.exec(url)
   if (found === null) return undefined
-  const [, scheme = '', host = '', port, path, query] = found
-  if (port !== undefined && Number(port) > 65_535) return undefined
+  const [, scheme = '', host = '', port = '', path, query] = found
+  if (Number(port) > 65_535) return undefined
   return {
     scheme: scheme.toLowerCase(),
     host: host.toLowerCase().replace(/^\[(.*)\]$/, '$1'),
-    port: port === undefined ? undefined : Number(port),
+    port: port === '' ? undefined : Number(port),
     path,
     query: query === '' ? undefined : query,
   }
