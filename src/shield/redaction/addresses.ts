@@ -21,10 +21,11 @@ export function standIn({ addresses, addressKey }: AddressSettings): (address: s
 
 const maskedAddress = /^[\da-f.:]*\*$/i
 
-/** What an address field of a stored event holds, which is redacted a second time. */
+/** What stands in an address field of a stored event, which is redacted a second time. */
 const hidden: Partial<Record<AddressSettings['addresses'], RegExp>> = {
-  mask: maskedAddress,
-  hash: /^h:[\da-f]{16}$/,
+  mask: /[.:]\*/,
+  drop: /\[redacted\]/,
+  hash: /\bh:[\da-f]{16}\b/,
 }
 
 /** A field that holds an address and nothing else. */
@@ -49,7 +50,7 @@ export function plainAddress(address: string): string {
 
 /** Colons may be percent-encoded, and what is before may be an escape: `?ip=%5B2001%3Adb8%3A%3A1%5D`. */
 const candidates =
-  /(?:(?<=%(?:25){0,4}[\da-f]{2}|\\[nrt])|(?<![\w.%]))(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)|[\da-f]{0,4}(?:(?::|%(?:25)*3a)[\da-f]{0,4}){2,8}(?:\.\d{1,3}){0,3}(?<![^:]:)(?!\w|\.\d|:[\w:])\*?)/gi
+  /(?:(?<=%(?:25){0,4}[\da-f]{2}|\\[nrt])|(?<![\w.%]))(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)|[\da-f]{0,4}(?:(?::|%(?:25)*3a)[\da-f]{0,4}){2,8}(?:(?:\.\d{1,3}){3}(?!\w|\.\d)|(?<![^:]:)(?!\w|\.\d|:[\w:]))\*?)/gi
 
 /** Part of every address, and found in few other texts. */
 const sign = /\.\d{1,3}\.\d{1,3}\.\d|:[\da-f]{0,4}:|%(?:25)*3a/i

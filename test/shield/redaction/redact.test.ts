@@ -360,7 +360,7 @@ describe('addresses', () => {
     ])
       expect(replaceAddresses(other, () => '#')).toBe(other)
     const mapped = '::ffff:1.2.3.4:443, 2001:db8:1:2:3:4:5::, ::2:3:4:5:6:7:8, x\\n1.2.3.4\\t::1'
-    expect(replaceAddresses(mapped, () => '#')).toBe('::ffff:#:443, #, #, x\\n#\\t#')
+    expect(replaceAddresses(mapped, () => '#')).toBe('#:443, #, #, x\\n#\\t#')
     for (const before of ['unknown/', 'v=', 'version '])
       expect(replaceAddresses(`${before}2001:db8::1`, () => '#')).toBe(`${before}#`)
     const twice = 'u=%2Fa%3Fi%3D%255B2001%253Adb8%253A%253A1%255D%26j%253D1.2.3.4'
@@ -408,6 +408,18 @@ describe('addresses', () => {
       '203.0.113.*',
     ])
   })
+
+  it.each(['mask', 'drop', 'hash'] as const)(
+    'beside something else stay as they are with %s',
+    (addresses) => {
+      const by = settings({ addresses, addressKey: new Secret('k'.repeat(16)) })
+      for (const RemoteIp of ['203.0.113.9:443', '203.0.113.9, 10.0.0.1', 'fe80::1%eth0']) {
+        const once = eventOf({ RemoteIp }, by).client?.address
+        expect(once).not.toBe('[redacted]')
+        expect(eventOf({ RemoteIp: once! }, by).client?.address).toBe(once)
+      }
+    },
+  )
 
   it('are masked in texts also where the API has masked the field', () => {
     const event = eventOf(
