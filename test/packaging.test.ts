@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { imageFlags } from './bench/processes/child.ts'
 import { copyContext } from './image/image.ts'
 import { projectFolder } from './setup/project-folder.ts'
 import { startNode } from './setup/processes.ts'
@@ -86,11 +87,12 @@ test('pins exact versions', () => {
   expect(loose, 'write the version that was tried, without ^ or ~').toEqual([])
 })
 
-test('scripts that start the program replace their shell with it', () => {
+test('scripts that start the program replace their shell with it, and bound its memory like the image', () => {
   // Without exec a SIGTERM to npm ends npm's shell and leaves the program running.
   const starting = Object.values(manifest.scripts).filter((script) => script.includes('src/cli.ts'))
   expect(starting.length).toBeGreaterThan(0)
-  expect(starting.filter((script) => !script.startsWith('exec node src/cli.ts'))).toEqual([])
+  const start = `exec node ${imageFlags.join(' ')} src/cli.ts`
+  expect(starting.filter((script) => !script.startsWith(start))).toEqual([])
 })
 
 const isKey = /access-key|siem-token/
