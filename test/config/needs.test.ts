@@ -52,6 +52,7 @@ test('the address of the server is read whatever is wrong elsewhere', () => {
     join(cwd, 'shieldlog.yaml'),
     'zones: 7\nsinks: [{ type: fil }]\nserver: { port: 80, tokenFile: ./none }',
   )
-  expect(loadServerAddress(undefined, { SHIELDLOG_SERVER_HOST: 'h' }, cwd)).toEqual({ host: 'h', port: 80 })
+  const expected = { host: 'h', port: 80, hasToken: true }
+  expect(loadServerAddress(undefined, { SHIELDLOG_SERVER_HOST: 'h' }, cwd)).toEqual(expected)
   expect(() => loadServerAddress(undefined, { SHIELDLOG_SERVER_PORT: 'x' }, cwd)).toThrow('server.port = "x"')
 })
