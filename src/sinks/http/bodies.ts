@@ -16,16 +16,27 @@ interface Cutting {
 
 type Refusing = Pick<Settlement<Piece>, 'refuse' | 'refusals'>
 
+interface Batch {
+  readonly pieces: readonly Piece[]
+  /** No event more could go into it. */
+  readonly isFull: boolean
+}
+
 /**
- * Cuts events into batches, in order and deterministically; no batch holds an id twice. Maps one batch at a time, so
- * memory does not grow with the delivery. Events that can never be sent are refused in `settled`. The last batch is full
- * only where no event more could go into it.
+ * Cuts events into batches, in order (of each group, where a body has one) and deterministically; no batch holds an id
+ * twice. Maps one batch at a time, so memory does not grow with the delivery. Events that can never be sent are refused
+ * in `settled`. Only the last batch is not full: others end with what follows them.
  */
-export function* cutBatches(
-  events: readonly Event[],
-  cutting: Cutting,
-  settled: Refusing,
-): Generator<{ readonly pieces: readonly Piece[]; readonly isFull: boolean }> {
+export function* cutBatches(events: readonly Event[], cutting: Cutting, settled: Refusing): Generator<Batch> {
+  const { group, isOneGroup } = cutting.preset.layout
+  const groupOf = (event: Event) => (isOneGroup === true ? group?.(event).before : undefined)
+  const groups = [...Map.groupBy(events, groupOf).values()]
+  for (const [index, own] of groups.entries())
+    for (const { pieces, isFull } of cut(own, cutting, settled))
+      yield { pieces, isFull: isFull || index < groups.length - 1 }
+}
+
+function* cut(events: readonly Event[], cutting: Cutting, settled: Refusing): Generator<Batch> {
   const { layout } = cutting.preset
   const { maxEvents, maxBytes } = cutting.limits
   let batch: Piece[] = []

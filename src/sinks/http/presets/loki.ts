@@ -8,9 +8,11 @@ import { definePreset, limits } from '../protocol/define-preset.ts'
 const notALabel = { problem: 'is not a label name', remedy: 'use letters, digits and "_", a letter first' }
 
 /**
- * Grafana Loki's push API. When Loki answers 400 it has stored the valid entries of the body. It refuses an entry that
- * is an hour older than the newest of its stream; with the hour of the event as a label it accepts events in any order.
- * A tenant has 5,000 active streams by default: labels are what has few values in an hour, whatever the number of zones.
+ * Grafana Loki's push API. An ingester answers for a body as for its last stream: an error of another one, such as a
+ * limit that it meets, is a 204, and its entries are lost. So a body has one stream. When Loki answers 400 it has stored
+ * the valid entries of the body. It refuses an entry that is an hour older than the newest of its stream; with the hour
+ * of the event as a label it accepts events in any order. A tenant has 5,000 active streams by default: labels are what
+ * has few values in an hour, whatever the number of zones.
  */
 export const loki = definePreset({
   name: 'loki',
@@ -72,6 +74,7 @@ export const loki = definePreset({
         between: ',',
         after: ']}',
         group: (event) => ({ before: streamOf(event), after: ']}' }),
+        isOneGroup: true,
       },
       needsTime: true,
       read: readPush,
@@ -128,11 +131,9 @@ function readPush(answer: Answer, events: readonly Event[]): Verdict {
   if (status === 500 && /received message larger than max/.test(said))
     return { kind: 'split', reason: 'too_large' }
   if (status === 500 && /label name is empty/.test(said)) return { kind: 'split', reason: 'refused' }
-  // The streams that Loki has take their events; there is room for another one when one of them is idle.
+  // There is room for another stream when one that Loki has is idle.
   if (status === 429 && said.includes('active stream limit exceeded'))
-    return events.length > 1
-      ? { kind: 'split', reason: 'refused', said }
-      : { kind: 'retry', code: 'throttled', said }
+    return { kind: 'retry', code: 'throttled', said }
   if (status === 429) return readLimit(said, events, readStatus(status))
   // Loki has stored the valid entries of the body then, and takes those that come again in the halves for the same.
   if (status !== 400) return readStatus(status)
@@ -145,16 +146,23 @@ function readPush(answer: Answer, events: readonly Event[]): Verdict {
 const mostPauseMs = 5_000
 
 /**
- * A body larger than the rate limit is halved: the tenant may never take it. A single event has room after a pause, or
- * never: Loki does not tell the limit for a moment.
+ * A body that is larger than the limit of the tenant or of its stream may never be taken: it is halved. A single event has room after a pause, or never: Loki does not tell the limit for a moment.
  */
 function readLimit(said: string, events: readonly Event[], later: Verdict): Verdict {
   // One by one: a pattern for both takes minutes for a long answer that repeats the first.
-  const limit = Number(/limit: (\d+) bytes\/sec\)/.exec(said)?.[1] ?? 0)
-  const bytes = Number(/ totaling '(\d+)' bytes/.exec(said)?.[1] ?? 0)
+  const limit = bytesIn(/limit: (\d+) ?(bytes|[KMGT]?B)\/sec\)/.exec(said))
+  const bytes = bytesIn(/ totaling '?(\d+)'? ?(bytes|[KMGT]?B)/.exec(said))
   // The limit of a tenant that is to take nothing.
-  if (limit === 0 || bytes <= limit) return later
-  if (events.length > 1) return { kind: 'split', reason: 'too_large' }
+  if (limit === 0) return later
+  // Of a stream each event is told with its own size.
+  const isLarge = bytes > limit || said.includes('Per stream rate limit exceeded')
+  if (events.length > 1) return isLarge ? { kind: 'split', reason: 'too_large', said } : later
+  if (bytes <= limit) return later
   const pauseMs = Math.min(Math.ceil((bytes * 1000) / limit), mostPauseMs)
   return { kind: 'each', outcomes: new Map([[events[0]!, { retry: said, pauseMs }]]) }
+}
+
+function bytesIn(found: readonly string[] | null): number {
+  const [, count = '0', unit = 'B'] = found ?? []
+  return Number(count) * 1024 ** Math.max(0, 'BKMGT'.indexOf(unit[0]!))
 }

@@ -15,6 +15,8 @@ export interface Layout {
    * `between` stands between groups, too.
    */
   group?(event: Event): { readonly before: string; readonly after: string }
+  /** The destination tells the error of one group of a body only: each body has one. */
+  readonly isOneGroup?: true
 }
 
 /** A line per event. */

@@ -55,6 +55,9 @@ const disallowed = `stream '{job="x"}' includes structured metadata, but this fe
 const rate = (bytes: number) =>
   `ingestion rate limit exceeded for user t1 (limit: 20971 bytes/sec) while attempting to ingest '40' lines totaling '${bytes}' bytes, reduce log volume`
 
+const streamRate = (bytes: string) =>
+  `entry with timestamp 2025-11-20 10:11:13 +0000 UTC ignored, reason: 'Per stream rate limit exceeded (limit: 5KB/sec) while attempting to ingest for stream '{job="x"}' totaling ${bytes}, consider splitting a stream'`
+
 /** A success with an event that was accepted, and one of which an error names an error of the sink. */
 const stopping = (status: number, type: string, credentials: boolean, reason = 'x'): Case => [
   `${type}, with an accepted event`,
@@ -210,14 +213,15 @@ describe.each<[given: { readonly preset: string; readonly [own: string]: unknown
       ['metadata without a name', said(500, 'label name is empty'), refusedBody],
       ['a rate that is exceeded', said(429, rate(10_000)), throttled],
       [
-        'a limit of streams, which some of its events do not meet',
+        'a limit of streams, which that of the body meets',
         said(
           429,
           'maximum active stream limit exceeded when trying to create stream {job="x"}, reduce the number of active streams',
         ),
-        { kind: 'split', said: expect.stringContaining('maximum active stream limit exceeded') as string },
+        { ...throttled, said: containing('maximum active stream limit exceeded') },
       ],
       ['a body over the rate itself', said(429, rate(36_151)), tooLarge],
+      ['a stream with too much of a body', said(429, streamRate('1000B')), tooLarge],
       ['a tenant whose ingestion is blocked', said(260, 'blocked'), 'stop'],
       ['a schema before v13', said(400, disallowed), stop('structuredMetadata: false')],
     ],
@@ -295,6 +299,8 @@ test.each([
   ['that has no room for it now', rate(10_000), throttled],
   ['of which it takes more than a second', rate(41_942), { kind: 'each', outcomes: [{ pauseMs: 2000 }] }],
   ['of which it takes more than a minute', rate(9_999_999), { kind: 'each', outcomes: [{ pauseMs: 5000 }] }],
+  ['for each stream, and has room later', streamRate('5KB'), throttled],
+  ['for each stream', streamRate('10KB'), { kind: 'each', outcomes: [{ pauseMs: 2000 }] }],
   ['that is to take nothing', rate(31_457).replace('20971', '0'), throttled],
 ])('an event that is alone and meets the limit of a Loki tenant %s', (_what, body, expected) => {
   const loki = presetWith({ preset: 'loki', url: 'http://loki:3100' })
