@@ -63,7 +63,7 @@ test.each(['zstd', 'gzip', 'none'])(
 test.each([
   ['a wrong password', () => login('shipper', 'another'), /login was refused .*check sasl/],
   ['a user who may only read', () => login('reader'), /grant the user WRITE/],
-  ['a topic that does not exist', () => ({ topic: 'none' }), /topic does not exist; create it/],
+  ['a topic that does not exist', () => ({ topic: 'none' }), /topic does not exist \(none\); create it/],
   ['TLS where there is none', () => ({ tls: {} }), /TLS|trusted connection/],
   ['an authority that is not trusted', () => ({ ...scramOver('scram-sha-512'), tls: {} }), /tls\.caFile/],
   [
