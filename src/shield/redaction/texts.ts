@@ -95,7 +95,7 @@ const headerLine: Form = {
 }
 /** Anywhere in a text of which nothing else is known; in a URL it is a parameter. */
 const headerAnywhere: Form = {
-  names: /(?:(?<![\w.?&\\-])|(?<=\\[nrt]))([a-z][\w.-]*)\s*[:=]\s*/gi,
+  names: /(?:(?<![\w.?&\\-])|(?<=\\[nrt]))([a-z_][\w.-]*)\s*[:=]\s*/gi,
   endOf: endOfHeader,
 }
 /** In JSON, perhaps cut, perhaps escaped: a member, a pair of Name and Value, a pair of two texts. */
@@ -110,7 +110,7 @@ const quotedName: Form = {
 }
 /** A line of a request as a text in JSON. */
 const quotedLine: Form = {
-  names: /(?<=["'])([a-z][\w.-]*)[ \t]*:[ \t]*/gi,
+  names: /(?<=["'])([a-z_][\w.-]*)[ \t]*:[ \t]*/gi,
   endOf(text, from, { index }) {
     const escapes = /\\{0,16}$/.exec(text.slice(Math.max(0, index - 17), index - 1))![0]
     return endOfQuoted(text, from, escapes + text[index - 1]!)

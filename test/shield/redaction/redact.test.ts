@@ -66,7 +66,10 @@ describe('headers', () => {
       const clean = Details.replace('hunter2', '[redacted]')
       expect(eventOf({ Details }).log).toEqual({ Details: clean })
       expect(eventOf(Details.slice(0, -1)).log).toEqual({ text: clean.slice(0, -1) })
-      if (/^\w+$/.test(name)) expect(shown({ Details: `Host: h\n${name}: hunter2` })).not.toContain('hunter2')
+      if (!/^\w+$/.test(name)) return
+      for (const Text of [`Host: h\n${name}: hunter2`, JSON.stringify([`${name}: hunter2`])])
+        expect(shown({ Text })).not.toContain('hunter2')
+      expect(shown(`of a request, ${name}: hunter2`)).not.toContain('hunter2')
     },
   )
 
