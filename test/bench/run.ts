@@ -13,6 +13,8 @@ import {
   writeReport,
   type Figure,
 } from './figures.ts'
+import { measureBeside } from './parts/beside.ts'
+import { measureClosedParts } from './parts/closed-parts.ts'
 import { measureFleet, measureRest } from './parts/fleet.ts'
 import { measureIdle } from './parts/idle.ts'
 import { measureMemory } from './parts/memory.ts'
@@ -21,7 +23,7 @@ import { measureShared, measureSinks, measureSlowSyncs } from './parts/sinks.ts'
 import { measureStart } from './parts/start.ts'
 
 const help = `npm run -s bench -- [options]
-  --only NAMES      start, sinks, objects, sync, shared, idle, memory, rest, fleet; as a comma list (all but rest, fleet)
+  --only NAMES      start, sinks, objects, sync, shared, beside, parts, idle, memory, rest, fleet; as a comma list (all but rest, fleet)
   --events N        of each run of sinks, sync and shared (200000)
   --rounds N        of those (5)
   --program FILE    what start starts (src/cli.ts); such as dist/cli.js after npm run build
@@ -39,7 +41,7 @@ function readOptions() {
   const flag = { type: 'boolean', default: false } as const
   const { values } = parseArgs({
     options: {
-      only: text('start,sinks,objects,sync,shared,idle,memory'),
+      only: text('start,sinks,objects,sync,shared,beside,parts,idle,memory'),
       events: text('200000'),
       rounds: text('5'),
       program: text('src/cli.ts'),
@@ -70,6 +72,8 @@ function readOptions() {
     objects: measureObjects,
     sync: measureSlowSyncs,
     shared: measureShared,
+    beside: measureBeside,
+    parts: measureClosedParts,
     idle: measureIdle,
     memory: measureMemory,
     rest: measureRest,

@@ -39,7 +39,7 @@ export function measureStart({ program, tell }: StartOptions): Promise<Figure[]>
       tell(`start: ${option}, ${figures.at(-1)!.value.toFixed(2)} s`)
     }
     const first = await repeated(() => costOfFirstRequest(program, folder))
-    figures.push(figureOf('CPU of run until its first request', first, 0.4))
+    figures.push(figureOf('CPU of run until its first request', first, 0.3))
     tell(`start: run, ${figures.at(-1)!.value.toFixed(2)} s`)
     return [...figures, await idleFigure(program, folder, tell)]
   })
