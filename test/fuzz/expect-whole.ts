@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { exactJson } from '../../src/domain/text/decode.ts'
+import { exactJson, leniently } from '../../src/domain/text/decode.ts'
 import type { Event } from '../../src/domain/event/event.ts'
 import { isObject, jsonText, type Json } from '../../src/domain/text/json.ts'
 import { formats } from '../../src/formats/registry.ts'
@@ -29,9 +29,9 @@ function leavesIn(name: string, value: Json, { time }: Event): string[] {
   return name === 'log' && typeof value === 'string' ? leavesOf(decoded(value)) : leavesOf(value)
 }
 
-/** As deep as a log is decoded. */
+/** As deep as a log is decoded, with raw control characters and bad escapes. */
 function decoded(text: string, levels = 3): Json {
-  const value = levels === 0 ? undefined : exactJson(text.replace(/^\s+/, ''))
+  const value = levels === 0 ? undefined : leniently(text.replace(/^\s+/, ''), exactJson)
   if (typeof value === 'string') return decoded(value, levels - 1)
   const item = Array.isArray(value) && value.length === 1 ? (value[0] as Json) : value
   return isObject(item) ? item : text
