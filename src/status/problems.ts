@@ -117,14 +117,17 @@ function unwritableProblem(
   return [{ kind: 'unwritable', text, remedy, ...deadlineOf(routes) }]
 }
 
-/** What is below the folder of a sink differs from zone to zone. */
-const belowFolder = /\/shield_zone=[^\s:;]*/g
+/** What is below the folder of a sink, and the names of pages, differ from zone to zone. */
+const withoutZone = (cause: string) =>
+  cause
+    .replaceAll(/\/shield_zone=[^\s:;]*/g, '')
+    .replaceAll(/(?:page \d+(?: after a stored cursor)?|a later page) of zone \d+, [\d-]+/g, 'a page')
 
 /** The same error of several zones may name other paths, counts and times. */
 function byOneCause(failing: readonly RouteSummary[]): RouteSummary[][] {
   const same = byCause(failing, ({ sink, lastError }) => causeOf(lastError, sink))
   const kindOf = ({ sink, lastError }: RouteSummary) =>
-    `${sink} ${causeOf(lastError, sink).replaceAll(belowFolder, '').replaceAll(/\d+/g, '#')}`
+    `${sink} ${withoutZone(causeOf(lastError, sink)).replaceAll(/\d+/g, '#')}`
   return byCause(same, ([first]) => kindOf(first!)).map((all) => all.flat())
 }
 
@@ -133,7 +136,7 @@ function failingProblem(own: readonly RouteSummary[], at: string): StatusProblem
   // A person must decide what becomes of a held sink.
   const isHeld = lastError?.code === 'held'
   const first = causeOf(lastError, sink)
-  const cause = own.length === 1 ? first : first.replaceAll(belowFolder, '')
+  const cause = own.length === 1 ? first : withoutZone(first)
   const parts = [cause, isHeld ? '' : triesText(own, at)].filter((part) => part !== '')
   const next = isHeld ? '' : 'shieldlog tries again by itself. '
   return about('failing', own, (who) => ({

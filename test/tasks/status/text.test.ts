@@ -133,6 +133,20 @@ test.each<[what: string, Parameters<typeof statusWith>[0], said: readonly (strin
     ],
   ],
   [
+    'once that the API gives bad pages of several zones, to several sinks',
+    {
+      ...rest,
+      routes: [101, 102].flatMap((zone) =>
+        ['archive', 'siem'].map((sink) => {
+          const message = `event_logs of account default: page ${zone - 99} of zone ${zone}, 2026-11-20: the answer is invalid JSON at byte ${zone}`
+          const lastError = { ...failing.lastError!, code: 'bad_body', message }
+          return route({ zone, name: String(zone), sink, state: 'failing', lastError })
+        }),
+      ),
+    },
+    [/\n4 of 4 routes fail\..*\n4 routes fail: a page: the answer is invalid JSON at byte 101; since[^\n]*$/],
+  ],
+  [
     'which file one zone cannot use',
     { ...rest, routes: withoutFiles.slice(0, 1) },
     ['cannot use /data/shield_zone=101/day=2026-11-20/000001-20261120T13510Z-a0.ndjson: no space left'],
