@@ -23,6 +23,7 @@ import {
   planRoute,
   validUntil,
 } from '../domain/plan/plan.ts'
+import { countOf } from '../domain/text/terminal-text.ts'
 import type { Policy } from '../domain/policy.ts'
 import { todayOf } from '../domain/plan/stream-state.ts'
 import type { Clock, Telemetry } from '../ports/process.ts'
@@ -72,7 +73,14 @@ export class Planner {
   readonly #inTurn = createInTurn()
   /** By account, since when the API's clock is far ahead of the host's, by the monotonic clock. */
   readonly #aheadSinceMs = new Map<string, number>()
-  #remembered: { readonly zones: readonly Zone[]; readonly others: string; readonly atMs: number } | undefined
+  #remembered:
+    | {
+        readonly zones: readonly Zone[]
+        readonly others: string
+        readonly atMs: number
+        readonly routes: number
+      }
+    | undefined
   /** Of which the first days hardly change: they are read again only for what others have stored. */
   #routesRead: { readonly routes: readonly Route[]; readonly atMs: number } | undefined
 
@@ -170,6 +178,12 @@ export class Planner {
     const isSame = before?.zones === zones && before.others === others
     if (isSame && clock.monotonic() - before.atMs < rememberEveryMs) return
     const stored = await store.catalogue.routes()
+    if (stored.length === 0 && (before?.routes ?? 0) > 0) {
+      const days = Math.min(policy.firstRunDays, policy.readableDays)
+      const what = `${countOf(days, 'day')} of ${countOf(zones.length, 'zone')} to ${sinks.join(', ')}`
+      const text = `it was emptied while this process ran, and is new: ships ${what} again`
+      this.#deps.telemetry.emit({ name: 'Warned', about: 'state', text })
+    }
     const byKey = new Map(stored.map((route) => [routeKey(route.zone, route.sink), route]))
     const next: Route[] = []
     for (const { id, account } of sure) {
@@ -185,7 +199,7 @@ export class Planner {
     // Before the routes are stored: missed days count from the instant at which a route was planned last.
     await this.#recordMissedDays(next, byKey, policy)
     await store.catalogue.rememberRoutes(next)
-    this.#remembered = { zones, others, atMs: clock.monotonic() }
+    this.#remembered = { zones, others, atMs: clock.monotonic(), routes: next.length }
     this.#routesRead = undefined
   }
 

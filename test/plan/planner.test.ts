@@ -19,14 +19,23 @@ const dayAt = (by: number) => shiftDay(today, by)
 /** `wrongByMs`: this host's clock is wrong from the start. */
 async function createOffice(wrongByMs = 0) {
   const clock = createFakeClock(at(2) + wrongByMs)
-  const store = await openMemoryStore({ clock, deadLetterMaxBytes: 1_000 })
+  const first = await openMemoryStore({ clock, deadLetterMaxBytes: 1_000 })
+  let store = first
   const internalEvents: InternalEvent[] = []
   let settings = { zones, sinks: ['archive'], policy }
   const started = () => {
     const apiClock = createApiClock(clock)
     const telemetry = { emit: (internalEvent: InternalEvent) => void internalEvents.push(internalEvent) }
-    const deps = { store, clock, turn: setImmediate, apiClock, telemetry, settings: () => settings }
-    const planner = new Planner(deps)
+    const planner = new Planner({
+      clock,
+      turn: setImmediate,
+      apiClock,
+      telemetry,
+      settings: () => settings,
+      get store() {
+        return store
+      },
+    })
     /** The API answers each account twice with a time that is so far from the host's. */
     const tell = (offsetMs: number) => {
       for (const account of ['a', 'a', 'b', 'b']) apiClock.learn(account, offsetMs, {})
@@ -36,7 +45,8 @@ async function createOffice(wrongByMs = 0) {
   }
   return {
     clock,
-    store,
+    store: first,
+    replaceStore: (other: typeof first) => void (store = other),
     internalEvents,
     started,
     configure: (more: Partial<typeof settings>) => void (settings = { ...settings, ...more }),
@@ -60,6 +70,29 @@ async function createOffice(wrongByMs = 0) {
 }
 
 describe('the planner', () => {
+  it('tells once of a state that was emptied while it ran, with what is shipped again', async () => {
+    const office = await createOffice()
+    await office.run(0.1)
+    expect(office.internalEvents).toEqual([])
+    const { tell, planner } = office.started()
+    tell(0)
+    const remember = async () => {
+      await planner.remember()
+      await office.clock.advance(60_000)
+    }
+    await remember()
+    office.replaceStore(await openMemoryStore({ clock: office.clock, deadLetterMaxBytes: 1_000 }))
+    await remember()
+    await remember()
+    expect(office.internalEvents).toEqual([
+      {
+        name: 'Warned',
+        about: 'state',
+        text: 'it was emptied while this process ran, and is new: ships 3 days of 2 zones to archive again',
+      },
+    ])
+  })
+
   it('stores no route before the API of its account has answered with its time', async () => {
     const { store, started } = await createOffice()
     const { apiClock, planner } = started()
