@@ -202,7 +202,7 @@ export const defaultSink: SinkConfig = { type: 'stdout', name: 'stdout', format:
 
 const DeadLettersConfig = section('Events that a sink never accepts', {
   maxBytes: bytes(
-    'Space for the dead letters of each sink in the store; a stream stops at a dead letter that does not fit',
+    'Space for the dead letters of each sink in the state; a stream stops at a dead letter that does not fit',
   ).default(67_108_864),
 })
 

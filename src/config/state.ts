@@ -40,9 +40,9 @@ function redisUrlError(text: string): SettingError | undefined {
   const url = URL.parse(text)
   const remedy = 'write redis://host:6379/0, rediss://host:6379/0 or sqlite:PATH'
   if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === '')
-    return { problem: 'is not the URL of a store', remedy }
+    return { problem: 'is not the URL of a state', remedy }
   if (url.search !== '' || url.hash !== '')
-    return { problem: 'contains a query or fragment, which no store accepts', remedy }
+    return { problem: 'contains a query or fragment, which no state accepts', remedy }
   if (/^\/?\d{0,5}$/.test(url.pathname)) return undefined
   return { problem: 'has no valid database number after the host', remedy }
 }
@@ -102,7 +102,7 @@ export const defaultStateUrl = 'sqlite:./var/shieldlog.db'
 /** A URL alone is the short form of the object with that URL. */
 export const StateSetting = z
   .union([
-    storeUrl('URL of the store', storeUrlError),
+    storeUrl('URL of the state', storeUrlError),
     z
       .strictObject({
         url: storeUrl('sqlite:, redis: or rediss: URL', storeUrlError).optional(),

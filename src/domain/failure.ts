@@ -81,7 +81,7 @@ export function cancelled(cause?: unknown): Failure {
 
 /** Ends a pump that builds on what the store no longer holds. */
 export function fenceLost(): Failure {
-  const why = 'another process took over the stream, or the store lost a commit'
+  const why = 'another process took over the stream, or the state lost a commit'
   return new Failure('cancelled', 'fence_lost', why)
 }
 

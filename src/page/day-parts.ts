@@ -125,7 +125,7 @@ export function evidence(view: DayView): Html {
     ['last commit', lastCommitAt === undefined ? 'none' : instantText(lastCommitAt)],
     ['ended', endedAt === undefined ? 'not yet' : instantText(endedAt)],
     ['API lists the day until', `${instantText(apiDeadlineAt)} (${fromNow(apiDeadlineAt, at)})`],
-    ['read from the store', `${instantText(at)}, shieldlog ${version}`],
+    ['read from the state', `${instantText(at)}, shieldlog ${version}`],
   ])}</div>`
 }
 

@@ -34,7 +34,7 @@ export async function reasonsNotReady(facts: ReadinessFacts): Promise<string[]> 
   try {
     return reasonsIn(await observe(), readyLagSeconds)
   } catch (error) {
-    return [`the store cannot be read: ${messageOf(error)}`]
+    return [`the state cannot be read: ${messageOf(error)}`]
   }
 }
 

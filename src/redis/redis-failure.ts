@@ -60,7 +60,7 @@ export function redisFailure(error: unknown, name: string): unknown {
   const { kind, remedy } = answerTo(error) ?? retry('shieldlog tries again')
   const code = kind === 'stop' ? 'store_refuses' : 'store_unavailable'
   // No cause: the client attaches the command and its arguments, credentials included, to its errors.
-  return new Failure(kind, code, `the store (${name}) failed: ${textOf(error)}; ${remedy}`)
+  return new Failure(kind, code, `the state (${name}) failed: ${textOf(error)}; ${remedy}`)
 }
 
 /** The same for errors of any origin: returns an error unchanged if Redis did not cause it. */

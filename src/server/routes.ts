@@ -26,7 +26,7 @@ const patienceMs = 15_000
 /** Throws when the store takes longer than `ms`. Callers share one reading: one that hangs gets no others beside it. */
 async function soon<T>(ms: number, work: Promise<T>, clock: Clock): Promise<T> {
   const answer = await within(ms, work, clock)
-  if (answer === 'late') throw new Error(`no answer from the store within ${ms / 1000} s`)
+  if (answer === 'late') throw new Error(`no answer from the state within ${ms / 1000} s`)
   return answer.value
 }
 

@@ -170,7 +170,7 @@ export const internalEvents: {
   PumpFailed: {
     level: 'error',
     meaning:
-      'Work on a stream failed, and the store could not record the failure. The stream is tried again after a few seconds.',
+      'Work on a stream failed, and the state could not record the failure. The stream is tried again after a few seconds.',
     text: ({ error }) => messageOf(error),
     condition: { by: ['code'] },
   },
@@ -322,7 +322,7 @@ export const internalEvents: {
   },
   LoadCommitted: {
     level: 'debug',
-    meaning: 'Consecutive pages of a scan were delivered and committed to the store.',
+    meaning: 'Consecutive pages of a scan were delivered and committed to the state.',
     counts: {
       events_delivered_total: 'delivered',
       events_duplicate_total: 'duplicates',
@@ -574,7 +574,7 @@ export const internalEvents: {
   PartsOfAnotherStore: {
     level: 'info',
     meaning:
-      'The folder contains parts that another store or sink wrote: the store was lost or replaced. shieldlog does not change them and writes new parts; events may be in both.',
+      'The folder contains parts that another state or sink wrote: the state was lost or replaced. shieldlog does not change them and writes new parts; events may be in both.',
     text: ({ why }) => `leaves parts in its folder alone that it did not write: ${why}`,
     condition: bySink,
   },

@@ -50,7 +50,7 @@ const bad: readonly Row[] = [
   ],
   ['accounts: [{ name: a, accessKey: k, zones: [7] }]', 'accounts', 'cannot be used with api.accessKey'],
   ['state: { keepDays: 2.9 }', 'state.keepDays', 'is less than poll.readableDays (3); set it to 3 or more'],
-  ['state: mysql://db', 'state', 'is not the URL of a store; write redis://host:6379/0'],
+  ['state: mysql://db', 'state', 'is not the URL of a state; write redis://host:6379/0'],
   ['state: { url: "sqlite:" }', 'state.url', 'has no database file; write sqlite:./var/shieldlog.db'],
   ['state: "sqlite::memory:"', 'state', 'would lose all progress; write sqlite:./var'],
   [

@@ -56,7 +56,7 @@ test.each([
   '"redis://:${file:./pw}@h"',
   '{ url: "redis://:${file:./pw}@h" }',
   '{ redis: { url: "redis://u:${file:./pw}@h" } }',
-])('a password that a file inserts into the URL of the store is read again: %s', (state) => {
+])('a password that a file inserts into the URL of the state is read again: %s', (state) => {
   const cwd = temporaryFolder()
   writeFileSync(join(cwd, 'pw'), 'old\n')
   const { config } = load({ yaml: `${basics}\nstate: ${state}`, cwd })

@@ -107,7 +107,7 @@ const exitCodeMeanings = {
   failed:
     'failed, or done but not whole: `run --once` left a stream unread or an event undelivered, `audit` found differences, `dead-letters replay` left some, `status` shows a route that fails or that nothing ships',
   usage: 'wrong usage: an unknown command, option or value',
-  blind: '`audit` could not compare something: the API or the store did not answer, or it was stopped',
+  blind: '`audit` could not compare something: the API or the state did not answer, or it was stopped',
   absent:
     'a file that a setting names (a secret, a certificate) is not there yet, or is empty: worth another try; `run` waits for it',
   configuration: 'the configuration has errors; all of them are named',

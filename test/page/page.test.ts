@@ -126,10 +126,10 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     const { page, again, server, url } = await open(world, {}, '?zone=101&to=archive&day=2026-01-01')
     await page.getByText('this zone, sink or day is not known').waitFor()
     world.trouble = () => {
-      throw new Error('cannot read the store: disk I/O error')
+      throw new Error('cannot read the state: disk I/O error')
     }
     await again()
-    await page.getByText('Cannot read the store: disk I/O error. Trying again').waitFor()
+    await page.getByText('Cannot read the state: disk I/O error. Trying again').waitFor()
     await server.stop()
     await again()
     await page.getByText('No answer from the server. Trying again every 5 s.').waitFor()

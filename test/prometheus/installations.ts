@@ -127,7 +127,7 @@ export const conditions: Readonly<Record<string, Condition>> = {
     atMinute: 32,
     labels: {},
     ofProcess: true,
-    says: 'the store does not answer, or cannot be written',
+    says: 'the state does not answer, or cannot be written',
   },
   ShieldlogUnseen: {
     // In one job a process that tells the same routes would be its successor.

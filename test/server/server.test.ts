@@ -89,10 +89,10 @@ describe('the server', () => {
   })
 
   it.each([
-    ['/readyz', 4, '{"ready":false,"reasons":["no answer from the store within 4 s"]}\n'],
-    ['/status', 15, refusal('no answer from the store within 15 s')],
-    ['/', 15, expect.stringContaining('No answer from the store within 15 s.')],
-  ])('does not wait for a store that hangs: %s', async (path, seconds, body) => {
+    ['/readyz', 4, '{"ready":false,"reasons":["no answer from the state within 4 s"]}\n'],
+    ['/status', 15, refusal('no answer from the state within 15 s')],
+    ['/', 15, expect.stringContaining('No answer from the state within 15 s.')],
+  ])('does not wait for a state that hangs: %s', async (path, seconds, body) => {
     const clock = createFakeClock()
     const hang = () => new Promise<never>(() => undefined)
     const { get } = await serve(

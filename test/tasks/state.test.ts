@@ -66,14 +66,14 @@ test('reports an unknown sink with the known ones, and a name that is taken', as
   await execute('run', '--once')
   const unknown = await execute('state', 'rename-sink', 'tow', 'files')
   expect(unknown).toMatchObject({ code: 2, stdout: '' })
-  expect(unknown.stderr).toBe('error: sink tow is not in the store; did you mean two?; available: one, two\n')
+  expect(unknown.stderr).toBe('error: sink tow is not in the state; did you mean two?; available: one, two\n')
   const taken = await execute('state', 'rename-sink', 'one', 'two')
   expect(taken).toMatchObject({ code: 1, stdout: '' })
   expect(taken.stderr).toMatch(
     /^the sink name two is taken \(events were delivered under it\): give the sink its old name one again.*; or choose a name that was never used\n$/,
   )
   const none = await openWorkshop().execute('state', 'rename-sink', 'one', 'two')
-  expect(none.stderr).toMatch(/^there is no store at .*: nothing to rename\n$/)
+  expect(none.stderr).toMatch(/^there is no state at .*: nothing to rename\n$/)
   expect(none.code).toBe(1)
 })
 
@@ -82,7 +82,7 @@ test('copies a state that a run writes to; a restored copy ships nothing of what
   const copy = join(folder, 'copy.db')
   const none = await execute('state', 'backup', copy)
   expect(none).toMatchObject({ code: 1, stdout: '' })
-  expect(none.stderr).toMatch(/^there is no store at /)
+  expect(none.stderr).toMatch(/^there is no state at /)
   {
     await using running = start(['run'])
     simulator.append(101, today, 5)
@@ -131,7 +131,7 @@ test('forgets a sink and a zone that were removed from the configuration, once a
   const unknown = await execute('state', 'forget-sink', 'tow')
   expect(unknown).toMatchObject({
     code: 2,
-    stderr: 'error: sink tow is not in the store; did you mean two?; available: one, two\n',
+    stderr: 'error: sink tow is not in the state; did you mean two?; available: one, two\n',
   })
   const asked: string[] = []
   const answering = (answer: string) => async (question: string) => (asked.push(question), answer)

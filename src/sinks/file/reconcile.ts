@@ -130,7 +130,7 @@ async function differenceOf(
   const length = file.compressed === undefined ? file.plain!.size : await compressedLength(file.compressed)
   const found = length === undefined ? {} : { foundBytes: length }
   if (committed === undefined && length === 0) return undefined
-  if (committed === undefined) return { problem: 'unknown', ...found, why: 'the store has no record of it' }
+  if (committed === undefined) return { problem: 'unknown', ...found, why: 'the state has no record of it' }
   if (length === undefined || isLengthOf(length, file.compressed ?? '', committed.bytes)) return undefined
   return length < committed.bytes
     ? { problem: 'short', ...found, why: 'committed lines are gone' }
@@ -151,7 +151,7 @@ function whyForeign(
   if (parsed === undefined) return 'its name is not the name of a part'
   const owner = owners.get(parsed.writer)
   if (owner === undefined) return `its writer ${parsed.writer} is unknown`
-  if (owner.store !== known.storeId) return 'written under another store: the state was lost or replaced'
+  if (owner.store !== known.storeId) return 'written under another state, which was lost or replaced'
   return owner.sink !== sink && committed === undefined ? `written by sink ${owner.sink}` : undefined
 }
 
@@ -248,7 +248,7 @@ export async function reconcile(writer: Writer, place: string, known: Reconcilia
     if (committed !== undefined && length < committed.bytes) sayShort(committed, length)
     else if (known.unreadable === undefined) {
       const about = `${place}/${part.name}`
-      const text = `${about} is compressed and contains lines that the store does not know; they will be written twice`
+      const text = `${about} is compressed and contains lines that the state does not know; they will be written twice`
       writer.emitOnce(about, { name: 'Warned', about: 'compressed part', text })
     }
   }

@@ -131,7 +131,7 @@ export async function compareObjects(
       if (written === undefined) return { ...foreign, why: 'its name is not the name of an object' }
       if (written.storeId === storeId)
         return { part, problem: 'unknown', ...(lake.mayRepeat ? repeat : adoptable) }
-      return { ...foreign, why: 'written under another store: the state was lost or replaced' }
+      return { ...foreign, why: 'written under another state, which was lost or replaced' }
     }),
     ...differing,
   ]

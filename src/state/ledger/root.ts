@@ -75,13 +75,13 @@ export class Root {
       await this.refresh()
       if (this.store?.layout === layoutNumber) return undefined
       if (this.store !== undefined) {
-        const text = `the store (${this.place}) has schema ${this.store.layout}, and this version supports only schema ${layoutNumber}`
+        const text = `the state (${this.place}) has schema ${this.store.layout}, and this version supports only schema ${layoutNumber}`
         const remedy = 'run the version that made it, or set `state` to another place'
         throw new Failure('stop', 'store_refuses', `${text}: ${remedy}`)
       }
       if (!create) {
-        const remedy = 'start `run` once, or set `state` to the right store'
-        throw new Failure('stop', 'no_store', `there is no store in ${this.place}: ${remedy}`)
+        const remedy = 'start `run` once, or set `state` to the right place'
+        throw new Failure('stop', 'no_store', `there is no state in ${this.place}: ${remedy}`)
       }
       const made: StoreRecord = { id: randomUUID(), layout: layoutNumber, floor: 0 }
       await this.records.write({ when: [this.whenStore], put: [['store', 'store', JSON.stringify(made)]] })

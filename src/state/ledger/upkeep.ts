@@ -176,7 +176,7 @@ export function createRenameSink(root: Root): Upkeep['renameSink'] {
       for await (const page of records.scan(collection, keysAtOnce))
         if (page.some(([key]) => storedIn(key) === after)) taken.add(what)
     if (taken.size > 0) {
-      const text = `the sink name ${to} is taken (the store has ${[...taken].join(', ')} of it)`
+      const text = `the sink name ${to} is taken (the state has ${[...taken].join(', ')} of it)`
       throw new Failure('refuse', 'store_refuses', `${text}: choose a name that was never used`)
     }
     const heads = await root.readAll('heads', (key, value) =>

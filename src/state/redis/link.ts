@@ -87,7 +87,7 @@ export function createLink(servers: RedisServers, clock: Clock) {
           const mayRecover = isAbsence(error) && !isRefused && clock.monotonic() < untilMs
           if (!mayRecover) throw redisFailure(isAbsence(error) ? (lastError ?? error) : error, name)
         }
-        if (closed.aborted) throw new Failure('retry', 'store_unavailable', `the store (${name}) is closed`)
+        if (closed.aborted) throw new Failure('retry', 'store_unavailable', `the state (${name}) is closed`)
         const waitMs = client.status === 'ready' ? pauseMs : untilMs - clock.monotonic()
         await clock.sleep(waitMs, AbortSignal.any([closed, changing.signal])).catch(() => undefined)
       }
@@ -117,7 +117,7 @@ const policyIn = (info: string) => toldIn(info, 'maxmemory_policy')
 const evicts = (policy: string | undefined): policy is string => (policy ?? 'noeviction') !== 'noeviction'
 
 function evictionRefused(name: string, policy: string): Failure {
-  const text = `the store (${name}) would delete progress when its memory is full (its eviction policy is ${policy})`
+  const text = `the state (${name}) would delete progress when its memory is full (its eviction policy is ${policy})`
   const remedy = 'set maxmemory-policy noeviction there, as in `CONFIG SET maxmemory-policy noeviction`'
   return new Failure('stop', 'store_refuses', `${text}: ${remedy}`)
 }
@@ -134,7 +134,7 @@ export async function checkServers(
   telemetry: Telemetry,
 ): Promise<void> {
   const refuse = (text: string, remedy: string) => {
-    throw new Failure('stop', 'store_refuses', `the store (${link.name}) ${text}: ${remedy}`)
+    throw new Failure('stop', 'store_refuses', `the state (${link.name}) ${text}: ${remedy}`)
   }
   const asked = link.run(infosOf)
   // A user without the right to ask is like a server that reports nothing.

@@ -55,7 +55,7 @@ function check(path: string): void {
     throw new Failure(
       'stop',
       'store_refuses',
-      `the store is damaged: ${String(found)}: restore an earlier copy`,
+      `the state is damaged: ${String(found)}: restore an earlier copy`,
     )
 }
 

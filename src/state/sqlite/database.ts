@@ -50,17 +50,17 @@ export function databaseOn(handle: DatabaseSync, path = 'memory', tries = 1, fil
   /** Nobody would read what is written to a file that was removed or replaced under the open connection. */
   function refuseReplaced(): void {
     if (fileAt(path) !== file) {
-      const text = `the store ${path} was moved or removed while in use`
+      const text = `the state ${path} was moved or removed while in use`
       throw refusal(`${text}: put it back, or stop this process and start it again`)
     }
     const lost = logs.find(({ place, at }) => fileAt(place) !== at)
     if (lost === undefined) return
-    const text = `${lost.place}, which the store ${path} needs, was removed or replaced while in use`
-    throw refusal(`${text}: stop this process, which writes what it holds to the store, and start it again`)
+    const text = `${lost.place}, which the state ${path} needs, was removed or replaced while in use`
+    throw refusal(`${text}: stop this process, which writes what it holds to the state, and start it again`)
   }
 
   function transaction<T>(begin: string, work: () => T): T {
-    if (isClosed) throw new Failure('retry', 'store_unavailable', `the store ${path} is closed`)
+    if (isClosed) throw new Failure('retry', 'store_unavailable', `the state ${path} is closed`)
     if (file !== undefined) refuseReplaced()
     handle.exec(begin)
     try {
@@ -115,7 +115,7 @@ export function databaseOn(handle: DatabaseSync, path = 'memory', tries = 1, fil
     if (id !== applicationId)
       throw refusal(`${path} is a database of another program: set \`state\` to another path`)
     if (number === schemaNumber) return true
-    const text = `the store ${path} has schema ${number}, and this version supports only schema ${schemaNumber}`
+    const text = `the state ${path} has schema ${number}, and this version supports only schema ${schemaNumber}`
     throw refusal(`${text}: run the version that made it, or set \`state\` to another path`)
   }
 
@@ -246,6 +246,6 @@ export function storeFailure(error: unknown, path: string): unknown {
   const answer = answers[resultCodeOf(error) ?? 0]
   if (answer === undefined) return error
   const [kind, remedy] = answer
-  const text = `the store ${path} failed (${messageOf(error)}): ${remedy}`
+  const text = `the state ${path} failed (${messageOf(error)}): ${remedy}`
   return new Failure(kind, kind === 'stop' ? 'store_refuses' : 'store_unavailable', text, { cause: error })
 }

@@ -59,8 +59,8 @@ export function refuseWithoutLog(store: string): void {
   const lost = logsOf(store).find((place) => !existsSync(place))
   const lock = lockOf(store)
   if (lost === undefined || !isLocked(lock)) return
-  const text = `${lost}, which the store ${store} needs, was removed while ${readText(holderOf(lock))} uses it`
-  throw refusal(`${text}: stop that process, which writes what it holds to the store, and start it again`)
+  const text = `${lost}, which the state ${store} needs, was removed while ${readText(holderOf(lock))} uses it`
+  throw refusal(`${text}: stop that process, which writes what it holds to the state, and start it again`)
 }
 
 /** Undefined when another connection has the lock. */

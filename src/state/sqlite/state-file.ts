@@ -25,8 +25,8 @@ import { openDatabase } from './database.ts'
  */
 export function prepareStateFile(path: string, create = true): void {
   if (!create && !existsSync(path)) {
-    const remedy = 'start `run` once, or set `state` to the right store'
-    throw new Failure('stop', 'store_refuses', `there is no store at ${path}: ${remedy}`)
+    const remedy = 'start `run` once, or set `state` to the right place'
+    throw new Failure('stop', 'store_refuses', `there is no state at ${path}: ${remedy}`)
   }
   try {
     makeFolder(dirname(path))
@@ -54,7 +54,7 @@ function refuseSecondName(path: string): void {
   const file = statSync(path)
   // A folder is refused when it is opened.
   if (!file.isFile()) return
-  const refuse = (why: string) => new Failure('stop', 'store_refuses', `the store ${path} ${why}`)
+  const refuse = (why: string) => new Failure('stop', 'store_refuses', `the state ${path} ${why}`)
   if (file.nlink > 1)
     throw refuse(
       'has a second name (a hard link), under which another process would not see its lock: remove the other name',

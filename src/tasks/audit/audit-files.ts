@@ -176,7 +176,7 @@ async function readSnapshot(stream: Stream, { store, clock }: PartsDeps, signal:
     const checkpoint = await store.ledger.read(stream)
     if (checkpoint === undefined) {
       const why = 'it was never shipped, or more than state.keepDays ago'
-      throw new Failure('refuse', 'rejected', `the store has no checkpoint of ${streamKey(stream)}: ${why}`)
+      throw new Failure('refuse', 'rejected', `the state has no checkpoint of ${streamKey(stream)}: ${why}`)
     }
     const ledger = await store.ledger.minutes(stream)
     const deadLetters = await store.deadLetters.keys(stream)

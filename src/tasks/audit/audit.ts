@@ -35,7 +35,7 @@ export async function auditZones(config: Config, request: AuditRequest, signal: 
     await using work = await openWork(config, { store: 'existing', sharesBudgets: true }, signal)
     const compare = () => auditOver(work, days, request, signal)
     if (work.hasStore) return await (request.repair ? work.beating(compare) : compare())
-    const why = `there is no store at ${stateName(config)}: nothing was shipped yet, so there is nothing to compare`
+    const why = `there is no state at ${stateName(config)}: nothing was shipped yet, so there is nothing to compare`
     return { ...nothing, blind: why }
   } catch (error) {
     if (!isFailure(error)) throw error

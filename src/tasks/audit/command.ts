@@ -123,7 +123,7 @@ async function runAudit(
     version,
     configuration: loaded.file,
     settingsHash: createHash('sha256').update(effectiveYaml(loaded)).digest('hex'),
-    state: `${stateName(config)} (${audited.storeId ?? 'no store'})`,
+    state: `${stateName(config)} (${audited.storeId ?? 'no state'})`,
     beganAt: iso(beganAtMs),
     endedAt: iso(systemClock.now()),
     isDeep: deep,

@@ -262,7 +262,7 @@ async function isServedHere(shown: Shown, id: string): Promise<boolean> {
 }
 
 function conclude({ view, io }: Shown, id: string, look: BackfillStatus | undefined): number {
-  if (look === undefined) view.say(`backfill ${id} is no longer in the store`)
+  if (look === undefined) view.say(`backfill ${id} is no longer in the state`)
   else {
     const { width, bad } = paintFor(io.stderr)
     const summary = view.end(look)

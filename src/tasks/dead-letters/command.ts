@@ -30,7 +30,7 @@ run is active on the same state.
 `
 
 const dropHelp = `
-Asks for confirmation; without a terminal, --yes is required. The store keeps their ids: no run ships
+Asks for confirmation; without a terminal, --yes is required. The state keeps their ids: no run ships
 them again, and audit counts them as dropped, not as missing. It keeps only their number: audit --deep
 --repair of a day that lacks more lines than that writes all of them again, the dropped ones too.
 `

@@ -96,7 +96,7 @@ async function renameInStore(config: Config, from: string, to: string, signal: A
   }
   const names = namesOf((await storedIn(store)).all.map(({ sink }) => sink))
   if (!names.includes(from))
-    throw unknownName({ option: 'sink', name: from, what: 'is not in the store', names })
+    throw unknownName({ option: 'sink', name: from, what: 'is not in the state', names })
   // The configuration may still name the sink by its old name, or already by the new one.
   const files = config.sinks.filter(({ type }) => type === 'file')
   const settings = files.find(({ name }) => name === from) ?? files.find(({ name }) => name === to)

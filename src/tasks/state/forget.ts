@@ -35,7 +35,7 @@ export async function forget(
   const { streams, gaps, deadLetters, all } = await storedIn(store)
   if (!all.some(isOf)) {
     const names = namesOf(all.map(({ sink, zone }) => ('sink' in of ? sink : zone)))
-    throw unknownName({ option: what, name, what: 'is not in the store', names })
+    throw unknownName({ option: what, name, what: 'is not in the state', names })
   }
   const counts = [
     counted(streams.filter(isOf).length, 'stream'),

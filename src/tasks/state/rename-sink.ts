@@ -42,7 +42,7 @@ async function refuseDelivered(from: string, to: string, store: Store): Promise<
       stream.sink === to && delivered + deadLetters + committed.length > 0,
   )
   if (!isUsed && !waiting) return
-  const what = waiting ? 'dead letters of it wait in the store' : 'events were delivered under it'
+  const what = waiting ? 'dead letters of it wait in the state' : 'events were delivered under it'
   const back = `give the sink its old name ${from} again in the configuration, and it goes on where it stopped`
   const text = `the sink name ${to} is taken (${what}): ${back}; or choose a name that was never used`
   throw new Failure('refuse', 'store_refuses', text)

@@ -6,7 +6,7 @@ import type { Store } from '../../ports/store.ts'
 /** The store that there is. Throws Failure where there is none; `what` could not be done. */
 export function storeOf({ config, store, hasStore }: Work, what: string): Store {
   if (hasStore) return store
-  throw new Failure('stop', 'store_refuses', `there is no store at ${stateName(config)}: nothing to ${what}`)
+  throw new Failure('stop', 'store_refuses', `there is no state at ${stateName(config)}: nothing to ${what}`)
 }
 
 /** What the store has of zones and sinks, each with its zone and sink. */

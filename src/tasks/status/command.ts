@@ -60,7 +60,7 @@ export function register({ command, io, exit, load }: Registration): void {
         return
       }
       const { status, state, hasStore } = await read()
-      const none = `There is no store at ${printable(state)} yet, so nothing was shipped. To create it: ${commandLine('run')}`
+      const none = `There is no state at ${printable(state)} yet, so nothing was shipped. To create it: ${commandLine('run')}`
       if (!hasStore) io.stderr.write(`${none}\n`)
       io.stdout.write(
         json ? jsonResult(status) : `${statusLines(status, paintFor(io.stdout), view).join('\n')}\n`,

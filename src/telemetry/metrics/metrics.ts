@@ -418,7 +418,7 @@ const countedMetrics = {
   sink_request_duration_seconds: [sink, 'Time that a request or write took.', requestBuckets],
   sink_removals_total: [sink, 'Days of zones whose files `retention` of a file sink removed.'],
   sink_bytes_total: [sink, 'Bytes that the sink accepted.'],
-  checkpoint_commit_duration_seconds: [{}, 'Time that the store needed for a commit.', commitBuckets],
+  checkpoint_commit_duration_seconds: [{}, 'Time that the state needed for a commit.', commitBuckets],
   scans_guarded_total: [
     { guard: guards },
     'Scans that do not count, because the listing did not end or was shorter than before.',
@@ -475,11 +475,11 @@ const measuredMetrics = {
   ],
   state_writable: [
     {},
-    '1 while this process can write to its store, else 0: a store that is full can still be read.',
+    '1 while this process can write to its state, else 0: a state that is full can still be read.',
   ],
   state_failed_write_timestamp_seconds: [
     {},
-    'When this process last failed to write to its store; absent until then.',
+    'When this process last failed to write to its state; absent until then.',
   ],
   build_info: [{ version: 'any' }, 'Always 1; the label is the version.'],
 } as const satisfies Record<string, MetricRow>
@@ -488,7 +488,7 @@ const measuredMetrics = {
 export const stateMetrics = {
   zone_lag_seconds: [
     route,
-    'Seconds since the time up to which all listed events were delivered. Grows while anything fails, also while the store does not answer.',
+    'Seconds since the time up to which all listed events were delivered. Grows while anything fails, also while the state does not answer.',
   ],
   zone_caught_up_timestamp_seconds: [
     route,
@@ -500,7 +500,7 @@ export const stateMetrics = {
   ],
   time_to_loss_seconds: [
     route,
-    'Time until the oldest unfinished day becomes unreadable, the one deadline that `status` and the page show too; +Inf where none is unfinished. Decreases also while the store does not answer.',
+    'Time until the oldest unfinished day becomes unreadable, the one deadline that `status` and the page show too; +Inf where none is unfinished. Decreases also while the state does not answer.',
   ],
   sink_pace_seconds: [
     sink,
@@ -518,7 +518,7 @@ export const stateMetrics = {
   ],
   state_up: [
     {},
-    '1 when the store answered at this scrape, else 0; at 0 the gauges that are read from the store are absent.',
+    '1 when the state answered at this scrape, else 0; at 0 the gauges that are read from the state are absent.',
   ],
 } as const satisfies Record<string, MetricRow>
 

@@ -107,7 +107,7 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
   })
 
   it.each([1, 7])(
-    'is refused if another version created the store, with both numbers: %d',
+    'is refused if another version created the state, with both numbers: %d',
     async (layout) => {
       const keyPrefix = `version-${layout}`
       await openAt(stateAt(server.url, { keyPrefix }))
@@ -121,7 +121,7 @@ describe.skipIf(!redisServerAvailable())('a server', async () => {
   it('creates no store if none may be created', async () => {
     const state = stateAt(server.url, { keyPrefix: 'none' })
     await expect(openAt(state, { create: false })).rejects.toMatchObject({
-      ...refused(/there is no store/),
+      ...refused(/there is no state/),
       code: 'no_store',
     })
     expect(await client.keys('{none}:*')).toEqual([])

@@ -69,7 +69,7 @@ describe('the file of a store', () => {
 
   it('is not created if only an existing one may be opened', async () => {
     const path = join(temporaryFolder(), 'store.db')
-    await expect(openAt(path, { create: false })).rejects.toMatchObject(refusal(/no store at .*store\.db/))
+    await expect(openAt(path, { create: false })).rejects.toMatchObject(refusal(/no state at .*store\.db/))
     expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined()
     await (await openAt(path)).close()
     await (await openAt(path, { create: false })).close()
@@ -138,7 +138,7 @@ describe('the file of a store', () => {
       const { fence } = await store.ledger.take(stream, holder)
       await store.ledger.commit(buildCommit(stream, fence, 0))
       for (const end of ends) rmSync(path + end)
-      const lost = refusal(/-(wal|shm), which the store .*stop this process, which writes/)
+      const lost = refusal(/-(wal|shm), which the state .*stop this process, which writes/)
       await expect(store.ledger.heartbeat(holder)).rejects.toMatchObject(lost)
       await expect(store.ledger.read(stream)).rejects.toMatchObject(lost)
       for (const place of [path, linked])

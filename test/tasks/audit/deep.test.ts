@@ -250,7 +250,7 @@ test('counts lines of parts that another sink or another state wrote, and differ
   rmSync(join(shop.folder, 'var'), { recursive: true })
   expect((await shop.execute('run', '--once')).code).toBe(0)
   const { code, report, file } = await deep(shop)
-  const why = 'written under another store: the state was lost or replaced'
+  const why = 'written under another state, which was lost or replaced'
   expect([code, report.isEqual, report.missing]).toEqual([1, false, 0])
   const foreign = [{ why, parts: 1, lines: events }]
   expect(file).toMatchObject({ isEqual: false, lines: events, missing: 0, foreign })

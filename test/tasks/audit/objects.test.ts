@@ -86,7 +86,7 @@ test('a damaged object, one of another store and one that no commit has are name
   expect(code).toBe(1)
   expect(file.problems).toMatchObject({ damaged: 1, unreadable: 1 })
   expect(file.missing).toBeGreaterThan(0)
-  const why = 'written under another store: the state was lost or replaced'
+  const why = 'written under another state, which was lost or replaced'
   expect(file.foreign).toEqual([{ why, parts: 1, lines: 1 }])
   const sizes = expect.objectContaining({
     problem: 'changed',

@@ -59,7 +59,7 @@ test('writes no report where it could not be written, or nothing was shipped, be
   const none = await workshop.execute('audit', '--report', `${file}l`)
   expect([none.code, existsSync(`${file}l`)]).toEqual([3, false])
   expect(none.stderr).toMatch(
-    /there is no store .*\nno report was written, since nothing could be compared\n$/s,
+    /there is no state .*\nno report was written, since nothing could be compared\n$/s,
   )
   expect(workshop.simulator.requests).toEqual([])
 })

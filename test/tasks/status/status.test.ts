@@ -17,7 +17,7 @@ test('shows without a store what a first run would begin with, and creates none'
   ])
   expect(status).toMatchObject({ workers: [], backfills: [], deadLetters: [], unconfigured: [] })
   expect(stderr).toMatch(
-    /^There is no store at sqlite:.* yet, so nothing was shipped\. To create it: shieldlog run\n$/,
+    /^There is no state at sqlite:.* yet, so nothing was shipped\. To create it: shieldlog run\n$/,
   )
   expect([code, existsSync(join(folder, 'var'))]).toEqual([1, false])
 })
