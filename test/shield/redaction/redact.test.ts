@@ -523,3 +523,40 @@ it('any secret in any place under a name is never shipped', () => {
     }),
   )
 })
+
+it('no secret under a name is shipped in a URL, however often and in whatever manner it is encoded', () => {
+  const secret = 'Zq7-hunter2-Zq7'
+  const encoder = fc.constantFrom<(text: string) => string>(
+    encodeURIComponent,
+    (text) => encodeURIComponent(text).replaceAll('%2F', '/'),
+    (text) => encodeURIComponent(text).replace(/%../g, (found) => found.toLowerCase()),
+  )
+  const name = fc.constantFrom('token', '_token', 'user.pass', 'apiKey', 'sid', 'client_secret')
+  const held = fc.constantFrom<Json>(secret, [secret, 'x'], { a: secret, b: ['}', '"'] }, [[secret]])
+  const named = fc.oneof(
+    fc
+      .tuple(fc.constantFrom('user[pass]', 'code', 'sid'), encoder)
+      .map(([key, encode]) => `${encode(key)}=${secret}`),
+    fc
+      .tuple(name, held, encoder)
+      .map(([key, value, encode]) => `q=${encode(JSON.stringify({ '"': '\\', [key]: value, z: 1 }))}`),
+    encoder.map((encode) => `u=${encode(`https://bob:${secret}@h/`)}`),
+  )
+  const urls = fc.tuple(named, fc.array(encoder, { maxLength: 3 })).map(([first, encoders]) => {
+    const wrapped = (url: string, encode: (text: string) => string) =>
+      `https://h/p?a=${encode('b c')}&u=${encode(url)}&z=1`
+    return encoders.reduce(wrapped, `https://h/?x=1&${first}`)
+  })
+  const decoded = (text: string): string => {
+    const once = text.replace(/(?:%[\da-f]{2})+/gi, (found) => decodeURIComponent(found))
+    return once === text ? text : decoded(once)
+  }
+  fc.assert(
+    fc.property(urls, (Url) => {
+      const Headers = ['Referer', 'X-Original-Url'].map((Name) => ({ Name, Value: Url }))
+      for (const form of [{ Url, Headers, TriggerMatch: { Value: Url } }, `GET ${Url} HTTP/1.1`])
+        expect(decoded(shown(form)), Url).not.toContain(secret)
+    }),
+    { numRuns: 1000 },
+  )
+})
