@@ -29,13 +29,13 @@ export class Copies {
     this.#lastSigns = 0
   }
 
-  /** Of a value: itself, and each value in a list such as `sid=abc; theme=dark` or `Bearer abc`. */
+  /** Of a value: itself, and each value in a list such as `sid=abc; theme=dark`, `a=b&c=d` or `Bearer abc`. */
   remember(value: string): void {
     if (this.#count >= mostValues) return
     const whole = value.trim()
     this.#add(whole)
-    if (!/[;,\s=]/.test(whole)) return
-    for (const part of whole.split(/[;,\s]+/, mostValues)) {
+    if (!/[;,&\s=]/.test(whole)) return
+    for (const part of whole.split(/[;,&\s]+/, mostValues)) {
       if (part !== whole) this.#add(part)
       const equals = part.indexOf('=')
       if (equals >= 0) this.#add(part.slice(equals + 1).replace(/^"|"$/g, ''))

@@ -148,6 +148,8 @@ describe('a copy of a hidden value', () => {
   it('is hidden in a log that is text', () => {
     const text = 'abcdef123456 was seen\nCookie: sid=abcdef123456\n'
     expect(eventOf(text).log).toEqual({ text: '[redacted] was seen\nCookie: [redacted]\n' })
+    const cut = '{"UrlEncodedBody":"a=1&password=abcdef123456","TriggerMatch":{"Value":"abcdef123456'
+    expect(shown(cut)).not.toContain('abcdef123456')
     expect(eventOf('abcdef123456', defaults, { Cookie: 'abcdef123456' }).log).toEqual({ text: '[redacted]' })
   })
 
