@@ -9,7 +9,7 @@ import {
 } from './addresses.ts'
 import { Copies, redacted } from './copies.ts'
 import { byName, hiddenHeaders, hiddenParameters } from './names.ts'
-import { hideInText, hideInUrl, queryStart, type HiddenNames } from './texts.ts'
+import { hideInText, hideInUrl, isRequest, queryStart, type HiddenNames } from './texts.ts'
 
 export interface RedactionSettings extends AddressSettings {
   /** Names of headers that are hidden besides those that the rule on names hides; also matched as plain keys. */
@@ -167,7 +167,8 @@ export function createRedactor(redaction: Redaction): Redactor {
   }
 
   function hideAddresses(text: string, place: Place): string {
-    if (ofClients.has(place)) return replaceAddresses(text, replaceClient)
+    if (ofClients.has(place) || (place === 'text' && isRequest(text)))
+      return replaceAddresses(text, replaceClient)
     if (place !== 'address') return text
     // Masked by the API.
     if (text.endsWith('*')) clients.add(text.trim())

@@ -158,10 +158,14 @@ export function hideInText(text: string, names: HiddenNames, copies: Copies, how
   return clean + redacted
 }
 
-/** Of a whole request in a text: where its headers end. */
+/** A whole request, from its first line on. */
+export function isRequest(text: string): boolean {
+  return text.includes('\n') && /^\s*[a-z]+ \S+ HTTP\/[\d.]+\r?\n/i.test(text)
+}
+
+/** Of a request in a text: where its headers end. */
 function bodyStart(text: string): number {
-  const isRequest = text.includes('\n') && /^\s*[a-z]+ \S+ HTTP\/[\d.]+\r?\n/i.test(text)
-  const blank = isRequest ? /\r?\n\r?\n(?=[^])/.exec(text) : null
+  const blank = isRequest(text) ? /\r?\n\r?\n(?=[^])/.exec(text) : null
   return blank === null ? text.length : blank.index + blank[0].length
 }
 

@@ -406,6 +406,20 @@ describe('addresses', () => {
     },
   )
 
+  it('are found in the headers of a request that is a text', () => {
+    const Wire = 'GET / HTTP/1.1\r\nX-Forwarded-For: 203.0.113.9\r\nHost: h\r\n'
+    const clean = {
+      Wire: Wire.replace('203.0.113.9', '203.0.113.*'),
+      Text: 'to 203.0.113.*',
+      More: '203.0.113.8',
+    }
+    const { log } = eventOf(
+      { Wire, Text: 'to 203.0.113.9', More: '203.0.113.8' },
+      settings({ addresses: 'mask' }),
+    )
+    expect(log).toEqual(clean)
+  })
+
   it('are found in a field that holds more than one', () => {
     const RemoteIp = [{ ip: '203.0.113.9', port: 80 }, '203.0.113.8']
     expect(eventOf({ RemoteIp }, settings({ addresses: 'mask' })).log['RemoteIp']).toEqual([
