@@ -6,8 +6,16 @@ import type { CommittedPart, Delivery, Refusal } from '../../domain/event/delive
 import type { Event } from '../../domain/event/event.ts'
 import { cancelled, Failure } from '../../domain/failure.ts'
 import { systemErrorText } from '../../domain/text/system-error.ts'
-import { createEncoder } from '../lines.ts'
-import { cutAndClose, fileFailure, lookAt, makeFolders, throwIfAborted, writeAll } from './files.ts'
+import { createEncoder, lineOf } from '../lines.ts'
+import {
+  cutAndClose,
+  fileFailure,
+  headBytes,
+  lookAt,
+  makeFolders,
+  throwIfAborted,
+  writeAll,
+} from './files.ts'
 import { fullAt, partName } from './parts.ts'
 import type { Continuation } from './reconcile.ts'
 import type { Writer } from './writer.ts'
@@ -20,7 +28,7 @@ export type StreamWriter = ReturnType<typeof createStreamWriter>
 export function createStreamWriter(writer: Writer, place: string, start: Continuation) {
   const { deps, identity, root, settings } = writer
   const encode = createEncoder(deps.format)
-  let { part: continued, nextNumber } = start
+  let { part: continued, nextNumber, heads } = start
   let current: OpenPart | undefined
   let isRevoked = false
 
@@ -58,6 +66,21 @@ export function createStreamWriter(writer: Writer, place: string, start: Continu
     writer.emit({ name: 'FileReplaced', sink: settings.name, part: `${place}/${committed.part}`, why })
   }
 
+  /**
+   * In the order of the listing, unless a part that was moved aside began so: an agent that knows files by their first
+   * bytes would take the new part for that one, and read on behind lines that it has never seen.
+   */
+  function withNewHead(events: readonly Event[]): readonly Event[] {
+    if (heads.length === 0) return events
+    const first = events.findIndex((event) => {
+      const line = lineOf(event, deps.format, [])
+      if (line === undefined) return false
+      const head = Buffer.from(`${line}\n`).toString('latin1', 0, headBytes)
+      return !heads.some((known) => known.startsWith(head) || head.startsWith(known))
+    })
+    return first > 0 ? [...events.slice(first), ...events.slice(0, first)] : events
+  }
+
   /** The name of a new part is synced. */
   async function openPart(committed: CommittedPart, flags: number): Promise<OpenPart> {
     const folder = await makeFolders(root, place, settings.dirMode)
@@ -85,7 +108,7 @@ export function createStreamWriter(writer: Writer, place: string, start: Continu
       let [bytes, lines, isSynced] = [0, 0, true]
       try {
         throwIfStopped(signal)
-        for (const chunk of encode(events, refusals)) {
+        for (const chunk of encode(withNewHead(events), refusals)) {
           part ??= await nextPart()
           throwIfStopped(signal)
           await writeAll(part.handle, chunk.bytes)
@@ -108,6 +131,7 @@ export function createStreamWriter(writer: Writer, place: string, start: Continu
       }
       const before = part.committed
       part.committed = { ...before, bytes: before.bytes + bytes, lines: before.lines + lines }
+      heads = []
       return { refusals, committed: [part.committed], bytes }
     },
     /** Revokes the stream, because another pump has it now. A delivery in progress undoes its write. */

@@ -12,6 +12,8 @@ import {
   endOfWholeLines,
   findFolder,
   guarded,
+  headBytes,
+  headIn,
   isClosed,
   lookAt,
   makeFolders,
@@ -160,7 +162,7 @@ export type Continuation = Awaited<ReturnType<typeof reconcile>>
 
 /** Brings a stream's parts back to their committed lengths. At most one call per stream at a time. */
 export async function reconcile(writer: Writer, place: string, known: Reconciliation, signal: AbortSignal) {
-  const { deps, root, settings } = writer
+  const { root, settings } = writer
   const sink = settings.name
   const to = { known, sink, owners: await writer.owners() }
 
@@ -268,15 +270,22 @@ export async function reconcile(writer: Writer, place: string, known: Reconcilia
     writer.emitOnce(root, { name: 'PartsOfAnotherStore', sink, why: [...foreign].join('; ') })
   const clean = after.flatMap(cleanPart)
   for (const { committed } of clean) writer.compress(place, committed)
-  const own = clean.filter(({ committed }) => committed.writer === writer.identity.id)
-  const latest = own.toSorted((a, b) => numberOf(a.committed.part) - numberOf(b.committed.part)).at(-1)
-  const isOpen = latest?.isClosed === false && deps.clock.now() < fullAt(settings, latest.committed)
+  const part = continued(writer, clean)
   return {
-    /** The writer's own latest part, if it takes another delivery. */
-    part: isOpen ? latest.committed : undefined,
+    part,
+    /** No new part begins as one of these. */
+    heads: part === undefined ? await headsOf(root, place, known) : [],
     /** First part number never used. */
     nextNumber: 1 + Math.max(settledTo, ...states.map(({ name }) => numberOf(name))),
   }
+}
+
+/** The writer's own latest part, if it takes another delivery. */
+function continued({ deps, identity, settings }: Writer, clean: ReturnType<typeof cleanPart>) {
+  const own = clean.filter(({ committed }) => committed.writer === identity.id)
+  const latest = own.toSorted((a, b) => numberOf(a.committed.part) - numberOf(b.committed.part)).at(-1)
+  const isOpen = latest?.isClosed === false && deps.clock.now() < fullAt(settings, latest.committed)
+  return isOpen ? latest.committed : undefined
 }
 
 /** Up to which number all parts take no delivery any more, and have the form in which they stay. */
@@ -326,21 +335,32 @@ async function moveAside(path: string, copy: string): Promise<void> {
   await syncFolder(dirname(copy))
 }
 
-/**
- * Of the copies of parts that the stream began since its last commit only the longest one keeps its content, so that a
- * process that dies again and again fills no disk.
- */
-async function keepLongest(place: string, folder: string, { committed }: CommittedLengths): Promise<void> {
+/** Copies of the parts that the stream began since its last commit, and that were moved aside. */
+async function copiesSince(place: string, folder: string | undefined, { committed }: CommittedLengths) {
   const since = Math.max(0, ...committed.map(({ part }) => numberOf(part)))
   const copies: { readonly path: string; readonly size: number }[] = []
-  for (const name of await readdir(folder)) {
+  for (const name of folder === undefined ? [] : await readdir(folder)) {
     const [, part = ''] = name.split(copyPrefix(place))
     if (!part.endsWith('.from-0') || numberOf(part.replace('.from-0', '')) <= since) continue
-    const path = join(folder, name)
+    const path = join(folder!, name)
     copies.push({ path, size: (await lookAt(path))?.size ?? 0 })
   }
+  return copies
+}
+
+/** Only the longest copy keeps more than its head, so that a process that dies again and again fills no disk. */
+async function keepLongest(place: string, folder: string, known: CommittedLengths): Promise<void> {
+  const copies = await copiesSince(place, folder, known)
   const shorter = copies.sort((a, b) => b.size - a.size).slice(1)
-  for (const { path, size } of shorter) if (size > 0) await cutFile(path, 0)
+  for (const { path, size } of shorter) if (size > headBytes) await cutFile(path, headBytes)
+}
+
+/** How the parts began that were moved aside since the last commit. */
+async function headsOf(root: string, place: string, known: CommittedLengths): Promise<string[]> {
+  const copies = await copiesSince(place, await findFolder(root, copiesFolder), known)
+  const heads: string[] = []
+  for (const { path, size } of copies) if (size > 0) heads.push(await headIn(path))
+  return heads
 }
 
 function numberOf(name: string): number {

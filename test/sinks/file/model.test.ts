@@ -2,6 +2,7 @@ import { appendFile, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import type { Event } from '../../../src/domain/event/event.ts'
 import type { OpenStream } from '../../../src/ports/delivery.ts'
 import { compareParts } from '../../../src/sinks/file/reconcile.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
@@ -9,21 +10,27 @@ import { buildEvents, contractFormat, never, streamOf, StreamLedger } from './sa
 import { createWorkbench, type Workbench } from './workbench.ts'
 
 type Step =
-  | { readonly do: 'commit'; readonly events: number }
-  | { readonly do: 'forget'; readonly events: number; readonly isFollowed: boolean }
+  /** Of the events that are listed and not shipped, of which one at a time is late and stands anywhere among them. */
+  | { readonly do: 'commit'; readonly events: number; readonly late: number }
+  | { readonly do: 'forget'; readonly events: number; readonly late: number; readonly isFollowed: boolean }
   | { readonly do: 'restart' | 'reopen' | 'tear' }
   | { readonly do: 'wait'; readonly minutes: number }
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
-    arbitrary: fc.record({ do: fc.constant('commit' as const), events: fc.integer({ min: 0, max: 12 }) }),
+    arbitrary: fc.record({
+      do: fc.constant('commit' as const),
+      events: fc.integer({ min: 0, max: 12 }),
+      late: fc.nat(12),
+    }),
   },
   {
     weight: 2,
     arbitrary: fc.record({
       do: fc.constant('forget' as const),
       events: fc.integer({ min: 1, max: 12 }),
+      late: fc.nat(12),
       isFollowed: fc.boolean(),
     }),
   },
@@ -40,15 +47,20 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 it('has exactly the committed lines after every open, and who follows the parts misses none', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.constantFrom('none' as const, 'gzip' as const, 'zstd' as const),
+      fc.constantFrom('none' as const, 'none' as const, 'gzip' as const, 'zstd' as const),
+      fc.constantFrom('inode' as const, 'head' as const),
       fc.array(step, { minLength: 1, maxLength: 25 }),
       holds,
     ),
-    { numRuns: 60 },
+    { numRuns: 100 },
   )
 })
 
-async function holds(compress: 'none' | 'gzip' | 'zstd', steps: readonly Step[]): Promise<void> {
+async function holds(
+  compress: 'none' | 'gzip' | 'zstd',
+  by: 'inode' | 'head',
+  steps: readonly Step[],
+): Promise<void> {
   const bench = await createWorkbench()
   const clock = createFakeClock()
   const build = () => bench.sink({ compress, rotate: { maxBytes: 900, maxAgeMinutes: 60 } }, { clock })
@@ -57,7 +69,8 @@ async function holds(compress: 'none' | 'gzip' | 'zstd', steps: readonly Step[])
   const committed: string[] = []
   let opened: OpenStream | undefined
   let page = 0
-  const follower = createFollower()
+  const listed: Event[] = []
+  const follower = createFollower(by)
 
   const open = async (): Promise<OpenStream> => {
     opened = await ledger.open(sink)
@@ -65,10 +78,13 @@ async function holds(compress: 'none' | 'gzip' | 'zstd', steps: readonly Step[])
     expect(await compareParts(bench.path, ledger.stream, ledger.known())).toEqual([])
     return opened
   }
-  const deliver = async (count: number) => {
-    const events = buildEvents(count, `page-${page++}`)
+  const deliver = async (count: number, late: number) => {
+    const fresh = buildEvents(count + 1, `page-${page++}`)
+    listed.splice(late, 0, fresh.pop()!)
+    listed.push(...fresh)
+    const events = listed.slice(0, count)
     const { committed: lengths } = await (opened ?? (await open())).deliver(events, never())
-    return { lengths, ids: events.map(({ id }) => id) }
+    return { lengths, events }
   }
 
   const begin = async (how: 'restart' | 'reopen' | 'tear') => {
@@ -89,12 +105,13 @@ async function holds(compress: 'none' | 'gzip' | 'zstd', steps: readonly Step[])
   try {
     for (const step of steps) {
       if (step.do === 'commit') {
-        const { lengths, ids } = await deliver(step.events)
+        const { lengths, events } = await deliver(step.events, step.late)
         ledger.commit(lengths)
-        committed.push(...ids)
+        listed.splice(0, events.length)
+        committed.push(...events.map(({ id }) => id))
       } else if (step.do === 'forget') {
         // The port's rule: nothing is delivered after an uncommitted delivery before the stream is opened again.
-        await deliver(step.events)
+        await deliver(step.events, step.late)
         opened = undefined
         if (step.isFollowed) await follower.read(bench)
       } else if (step.do === 'wait') await clock.advance(step.minutes * 60_000)
@@ -116,25 +133,29 @@ async function holds(compress: 'none' | 'gzip' | 'zstd', steps: readonly Step[])
   }
 }
 
-/** An agent that is away most of the time. It knows files by inode, and reads on where it stopped, unless a file is shorter by then. */
-function createFollower() {
-  const ends = new Map<number, number>()
+/**
+ * An agent that is away most of the time. It knows files by inode or by their first bytes, and reads on where it stopped,
+ * unless a file is shorter by then.
+ */
+function createFollower(by: 'inode' | 'head') {
+  const files: { inode: number; head: string; end: number }[] = []
   const ids = new Set<string>()
   return {
     ids,
     async read(bench: Workbench): Promise<void> {
-      for (const file of await bench.files().catch(() => [])) {
-        if (!file.endsWith('.ndjson')) continue
-        const path = join(bench.folder(), file)
-        const [{ ino }, bytes] = [await stat(path), await readFile(path)]
+      for (const name of await bench.files().catch(() => [])) {
+        if (!name.endsWith('.ndjson')) continue
+        const path = join(bench.folder(), name)
+        const [{ ino: inode }, bytes] = [await stat(path), await readFile(path)]
+        if (bytes.length === 0) continue
+        const head = bytes.toString('latin1', 0, 100)
+        let file = files.find((each) => (by === 'inode' ? each.inode === inode : head.startsWith(each.head)))
+        if (file === undefined) files.push((file = { inode, head, end: 0 }))
+        const from = file.end > bytes.length ? 0 : file.end
         const end = bytes.lastIndexOf('\n') + 1
-        const known = ends.get(ino) ?? 0
-        const lines = bytes
-          .subarray(known > bytes.length ? 0 : known, end)
-          .toString()
-          .split('\n')
-        for (const id of lines.flatMap((line) => contractFormat.identify(line)?.id ?? [])) ids.add(id)
-        ends.set(ino, end)
+        for (const line of bytes.subarray(from, end).toString().split('\n'))
+          for (const id of [contractFormat.identify(line)?.id ?? []].flat()) ids.add(id)
+        Object.assign(file, { head, end })
       }
     },
   }
