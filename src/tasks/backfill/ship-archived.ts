@@ -96,7 +96,6 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
   try {
     const ship = (session: Session) => shipHeld(session, job, signal)
     const left = await holdStream(on, { ...deps, source }, ship, signal)
-    if (left === 'index') return await compareCounts(job, deps)
     if (left !== undefined) return left
     const { counters } = (await deps.store.ledger.read(stream))!
     const gained = (name: keyof Counters) => (counters[name] ?? 0) - (before?.counters[name] ?? 0)
@@ -111,12 +110,12 @@ export async function shipArchived(job: ArchivedJob, deps: PumpDeps, signal: Abo
 
 const stillRead = 'it is still read from the API, which ships what is missing'
 
-/** Undefined once all is shipped; else why nothing is. */
-async function shipHeld(session: Session, { sink }: ArchivedJob, signal: AbortSignal) {
+/** Undefined once all is shipped; else what was found, or why nothing is shipped. */
+async function shipHeld(session: Session, { sink, read }: ArchivedJob, signal: AbortSignal) {
   const { checkpoint, commit, deps, job, now } = session
   const dropped = await deps.store.ledger.dropped(job.stream)
   if (dropped === 'day') return nothing(shippedText(dropped, checkpoint()))
-  if (dropped !== undefined) return dropped
+  if (dropped !== undefined) return await compareCounts(session, read)
   if (await isPolled(session)) return nothing(stillRead)
   await commit(begun(checkpoint(), now()))
   for (let failures = 0; !isAnswered(checkpoint(), job.readRequest!);) {
@@ -154,16 +153,19 @@ async function isPolled({ checkpoint, job, deps, policy, now }: Session): Promis
 }
 
 /** After the fingerprints were dropped, counts and hashes remain: where they match, all was shipped already. */
-async function compareCounts(job: ArchivedJob, { store }: PumpDeps): Promise<Archived> {
+async function compareCounts(session: Session, read: ArchivedJob['read']): Promise<Archived> {
+  const { checkpoint, commit, deps, job } = session
   const unreadable = new Unreadable()
   const found = new FoundEvents()
-  for await (const events of pagesOf(job.read(), unreadable)) for (const event of events) found.add(event)
-  const ledger = new Map((await store.ledger.minutes(job.stream)).map((each) => [each.minute, each]))
+  for await (const events of pagesOf(read(), unreadable)) for (const event of events) found.add(event)
+  const minutes = await deps.store.ledger.minutes(job.stream)
+  const ledger = new Map(minutes.map((each) => [each.minute, each]))
   const isThere = [...found.minutes].every(([minute, { fingerprints, hash }]) => {
     const own = ledger.get(minute)
     return own?.count === fingerprints.size && own.hash === hash
   })
-  return isThere
-    ? { ...nothing(), unreadable, present: found.count }
-    : { ...nothing(shippedText('index', await store.ledger.read(job.stream))), unreadable }
+  if (!isThere) return { ...nothing(shippedText('index', checkpoint())), unreadable }
+  // An earlier try had shipped all but not said so.
+  if (checkpoint().archiveSinceMs !== undefined) await commit({ ...checkpoint(), archiveSinceMs: undefined })
+  return { ...nothing(), unreadable, present: found.count }
 }

@@ -112,6 +112,9 @@ it('what nobody has shipped to the end for keepDays is told as shipped in part, 
   const { leftOut } = await ship(stage, [1, 2, 3, 4])
   expect(leftOut).toMatch(/^the day was shipped in part from an archive/)
   expect(stage.ids()).toEqual(['e1', 'e2'])
+  // Of files that hold no more than that, all was shipped.
+  expect(await ship(stage, [1, 2])).toMatchObject({ shipped: 0, present: 2 })
+  expect((await stage.read())!.archiveSinceMs).toBeUndefined()
 })
 
 it('begins again at the first line where another process has taken the stream over', async () => {
