@@ -1,6 +1,7 @@
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
 import { endOf, startOf, type Day } from '../../../src/domain/day.ts'
 import { streamKey, type Gap, type Stream } from '../../../src/domain/stream.ts'
+import { sumOf } from '../../../src/domain/text/terminal-text.ts'
 import { isExact, isExcused, missingOf, shippedLines } from './check-stream.ts'
 import { filesName, lakeName } from './entry.ts'
 import { isUnwritable } from './model-bucket.ts'
@@ -71,7 +72,12 @@ async function judge(
     return
   }
   // A process that began while the wall clock was behind ends days later, where the API's clock is another one as well.
-  const isBehind = run.options.clockSteps.some(({ byMs }) => byMs < 0) && Math.abs(skewMs) > 600_000
+  const { clockSteps } = run.options
+  const lastingMs = sumOf(
+    clockSteps.filter(({ forMs }) => forMs === null),
+    'byMs',
+  )
+  const isBehind = clockSteps.some(({ byMs }) => byMs < 0) && Math.abs(skewMs - lastingMs) > 600_000
   // So does a day that was only backfilled.
   if (ended === undefined && dates !== 'none' && !isOfNobody && !isBehind)
     throw new Error(`${name}: never ended`)
