@@ -29,12 +29,13 @@ function leavesIn(name: string, value: Json, { time }: Event): string[] {
   return name === 'log' && typeof value === 'string' ? leavesOf(decoded(value)) : leavesOf(value)
 }
 
-/** As deep as a log is decoded, with raw control characters and bad escapes. */
-function decoded(text: string, levels = 3): Json {
-  const value = levels === 0 ? undefined : leniently(text.replace(/^\s+/, ''), exactJson)
-  if (typeof value === 'string') return decoded(value, levels - 1)
+/** The object of a log as deep as it is decoded, with raw control characters and bad escapes; else as received. */
+function decoded(text: string): Json {
+  let value: Json | undefined = text
+  for (let level = 0; typeof value === 'string' && level < 3; level++)
+    value = leniently(value.replace(/^\s+/, ''), exactJson)
   const item = Array.isArray(value) && value.length === 1 ? (value[0] as Json) : value
-  return isObject(item) ? item : text
+  return item !== undefined && isObject(item) ? item : text
 }
 
 function leavesOf(value: Json): string[] {
