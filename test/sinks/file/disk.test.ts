@@ -1,7 +1,8 @@
-import { chmod, mkdir, open, readdir, writeFile, type FileHandle } from 'node:fs/promises'
+import { appendFile, chmod, mkdir, open, readdir, stat, writeFile, type FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { fileFailure } from '../../../src/sinks/file/files.ts'
+import { placeOf } from '../../../src/sinks/file/parts.ts'
 import { smallDisk } from '../../setup/small-disk.ts'
 import { buildEvents, never, streamOf, StreamLedger } from './samples.ts'
 import { createWorkbench, type Workbench } from './workbench.ts'
@@ -83,6 +84,22 @@ it('never continues a part that a failed write was cut from, in the next process
   await ledger.ship(bench.sink(), buildEvents(3, 'b'))
   expect([...ledger.committed.values()].map(({ lines }) => lines)).toEqual([3, 3])
   expect(await bench.ids()).toHaveLength(6)
+})
+
+it('cuts a part that a process had closed before it was killed, and does not continue it', async () => {
+  const bench = await workbench()
+  const sink = bench.sink()
+  const ledger = new StreamLedger(streamOf(sink, 101))
+  await ledger.ship(sink, buildEvents(3, 'a'))
+  await sink.close()
+  const { part, bytes } = [...ledger.committed.values()][0]!
+  const file = join(bench.path, placeOf(streamOf(sink, 101)), part)
+  await appendFile(file, 'a line without a commit\n')
+  await chmod(file, 0o400)
+  await ledger.ship(bench.sink(), buildEvents(3, 'b'))
+  const { size, mode } = await stat(file)
+  expect([size, mode & 0o777]).toEqual([bytes, 0o400])
+  expect([...ledger.committed.values()].map(({ lines }) => lines)).toEqual([3, 3])
 })
 
 it('continues after a short write', async () => {
