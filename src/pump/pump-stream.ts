@@ -7,8 +7,9 @@ import { scanPages } from './scan-pages.ts'
 import { spanFacts, takeStream, type PumpDeps, type PumpJob, type Session } from './session.ts'
 
 /**
- * One pump over one stream: takes the fence, then works page by page, and reconciles the sink with what is committed
- * before it has something for it, until the scan ends, the time slice ends (after at least one page), something more urgent is due, or the signal aborts.
+ * One pump over one stream: takes the fence, then works page by page until the scan ends, the time slice ends (after at
+ * least one page), something more urgent is due, or the signal aborts. The sink is reconciled with what is committed once
+ * there is something for it.
  *
  * Resolves also when the stream failed and its checkpoint now holds reason and back-off; returns that failure. Throws
  * Failure `cancelled` when stopped, `fence_lost` when the stream was taken over, `held`, `store_unavailable` and

@@ -51,8 +51,8 @@ const mostGroups = 200
 
 /**
  * Condenses lasting or repeated reports into few lines: one at the beginning, one every ten minutes with a count, and
- * one when the last member (a stream, say) leaves. These name every zone that was affected. Uses no timer: later internal events drive it. `nowMs`: a monotonic
- * clock.
+ * one when the last member (a stream, say) leaves. These name every zone that was affected. Uses no timer: later internal
+ * events drive it. `nowMs`: a monotonic clock.
  */
 export function createConditions(nowMs: () => number, tell: Logger['line']) {
   /** By event and group. */

@@ -146,7 +146,8 @@ function readPush(answer: Answer, events: readonly Event[]): Verdict {
 const mostPauseMs = 5_000
 
 /**
- * A body that is larger than the limit of the tenant or of its stream may never be taken: it is halved. A single event has room after a pause, or never: Loki does not tell the limit for a moment.
+ * A body that is larger than the limit of the tenant or of its stream may never be taken: it is halved. A single event
+ * has room after a pause, or never: Loki does not tell the limit for a moment.
  */
 function readLimit(said: string, events: readonly Event[], later: Verdict): Verdict {
   // One by one: a pattern for both takes minutes for a long answer that repeats the first.
