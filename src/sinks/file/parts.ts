@@ -37,6 +37,11 @@ export function parsePartName(file: string): PartName | undefined {
   return Number.isNaN(openedAtMs) ? undefined : { number: Number(number), openedAtMs, writer }
 }
 
+/** 0 for a name of another form. */
+export function numberOf(name: string): number {
+  return parsePartName(name)?.number ?? 0
+}
+
 /**
  * Where the parts of a zone's day are, below the sink's path: `shield_zone=<id>/day=<YYYY-MM-DD>`. The only mapping from a
  * stream to a path. Throws Failure (refuse) for an invalid zone or day: a bug.

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
-import { open, readdir, rename, unlink } from 'node:fs/promises'
+import { open, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { constants as zlib, createGzip, createZstdCompress } from 'node:zlib'
@@ -9,17 +9,8 @@ import { isFailure } from '../../domain/failure.ts'
 import type { InternalEvent } from '../../domain/internal-event.ts'
 import type { SinkDeps } from '../deps.ts'
 import type { FileSinkSettings } from './config.ts'
-import {
-  copiesFolder,
-  copyTo,
-  findFolder,
-  type Jobs,
-  lookAt,
-  makeFolders,
-  makeRoot,
-  ownFolder,
-  throwIfAborted,
-} from './files.ts'
+import { dropOldCopies } from './copies.ts'
+import { copyTo, findFolder, type Jobs, makeFolders, makeRoot, ownFolder, throwIfAborted } from './files.ts'
 import { holdIdentity, type Owners, ownersBelow, takeIdentity } from './identity.ts'
 import { fullAt, lookAtPart, readBytes, suffixes } from './parts.ts'
 
@@ -165,18 +156,6 @@ export async function openWriter(
       await loop
       identity[Symbol.dispose]()
     },
-  }
-}
-
-const keptMs = 14 * 86_400_000
-
-/** Removes copies of what was cut two weeks ago; what was moved keeps the time of its last change. */
-export async function dropOldCopies(root: string, nowMs: number): Promise<void> {
-  const folder = await findFolder(root, copiesFolder)
-  for (const name of folder === undefined ? [] : await readdir(folder)) {
-    const path = join(folder!, name)
-    const found = await lookAt(path)
-    if (found?.isFile() === true && found.ctimeMs < nowMs - keptMs) await unlink(path).catch(() => undefined)
   }
 }
 
