@@ -1,10 +1,11 @@
 import { beforeAll, expect, test } from 'vitest'
 import { logged, zones, type Workplace } from '../e2e/workplace.ts'
 import { strangeFiles } from '../setup/strange-files.ts'
+import { tlsFixture } from '../setup/tls.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import type { SinkSettings } from './intake.ts'
 import { deadLettersOf, expectShipped, idsOf, placeFor, reconfigure } from './place.ts'
-import { KafkaBroker, password, pemFile } from './servers/kafka.ts'
+import { KafkaBroker, password } from './servers/kafka.ts'
 
 let broker: KafkaBroker
 beforeAll(async () => {
@@ -133,7 +134,7 @@ test('has all events although the shipper was killed again and again', async () 
 
 const secured = (sasl: SinkSettings): SinkSettings => ({
   brokers: [broker.overTls],
-  tls: { caFile: pemFile('ca.pem') },
+  tls: { caFile: tlsFixture('ca.pem') },
   sasl,
 })
 const scramOver = (mechanism: string) => secured({ mechanism, username: 'shipper', password })
@@ -153,7 +154,11 @@ test.each([
     'a certificate of the client',
     () => ({
       brokers: [broker.withCertificate],
-      tls: { caFile: pemFile('ca.pem'), certFile: pemFile('client.pem'), keyFile: pemFile('client.key') },
+      tls: {
+        caFile: tlsFixture('ca.pem'),
+        certFile: tlsFixture('client.pem'),
+        keyFile: tlsFixture('client.key'),
+      },
     }),
   ],
 ])('logs in with %s, passes check, and has each event once', async (_what, settings) => {

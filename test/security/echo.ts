@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { bodyOf, serveHttp } from '../setup/http-server.ts'
-import { pem } from '../transport/listening.ts'
+import { pem } from '../setup/tls.ts'
 
 /** A destination that tells each caller all that it was sent: method, address, headers. */
 export interface Echo {

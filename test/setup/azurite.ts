@@ -10,6 +10,7 @@ import { serveHttp } from './http-server.ts'
 import { startNode } from './processes.ts'
 import { projectFolder } from './project-folder.ts'
 import { temporaryFolder } from './temp.ts'
+import { tlsFixture } from './tls.ts'
 
 /** What Azurite has built in; it is published. */
 export const azuriteKey = {
@@ -18,8 +19,6 @@ export const azuriteKey = {
 }
 const { account, key } = azuriteKey
 const version = '2023-11-03'
-
-const tlsFile = (name: string) => join(projectFolder, 'test/fixtures/tls', name)
 
 export type Azurite = Awaited<ReturnType<typeof startAzurite>>
 
@@ -32,12 +31,19 @@ export async function startAzurite({ takesTokens = false } = {}) {
   const main = join(projectFolder, 'node_modules/azurite/dist/src/blob/main.js')
   const flags = '--blobHost 127.0.0.1 --inMemoryPersistence --silent --disableTelemetry'
   // It takes tokens over HTTPS only.
-  const forTokens = ['--oauth', 'basic', '--cert', tlsFile('server.pem'), '--key', tlsFile('server.key')]
+  const forTokens = [
+    '--oauth',
+    'basic',
+    '--cert',
+    tlsFixture('server.pem'),
+    '--key',
+    tlsFixture('server.key'),
+  ]
   const args = [main, '--blobPort', String(port), ...flags.split(' '), ...(takesTokens ? forTokens : [])]
   const child = startNode(args, { mustEnd: false, cwd: temporaryFolder() })
   await child.waitForLine(/successfully listens/)
   const endpoint = `${takesTokens ? 'https' : 'http'}://127.0.0.1:${port}/${account}`
-  const tls = takesTokens ? { caFile: tlsFile('ca.pem') } : {}
+  const tls = takesTokens ? { caFile: tlsFixture('ca.pem') } : {}
   const dispatcher = new Agent({ connect: { ca: takesTokens ? readFileSync(tls.caFile!) : undefined } })
   let containers = 0
   return {

@@ -1,13 +1,17 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { own } from './leftovers.ts'
+import { pem } from './tls.ts'
 
 export interface TestServer {
   readonly url: string
   readonly port: number
   readonly server: Server
+  /** Connections opened so far. */
+  connections(): number
+  close(): Promise<void>
 }
 
 /**
@@ -16,7 +20,7 @@ export interface TestServer {
  */
 export async function serveHttp(
   answer: (request: IncomingMessage, response: ServerResponse) => unknown,
-  { tls, host = '127.0.0.1' }: { tls?: { key: string; cert: string }; host?: string } = {},
+  { tls, host = '127.0.0.1' }: { tls?: ServerOptions; host?: string } = {},
 ): Promise<TestServer> {
   const listener = (request: IncomingMessage, response: ServerResponse) => {
     response.on('error', () => undefined)
@@ -25,14 +29,28 @@ export async function serveHttp(
   }
   const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener)
   await new Promise<void>((resolve) => server.listen(0, host, resolve))
-  const remove = async (): Promise<void> => {
+  let connections = 0
+  server.on('connection', () => connections++)
+  const close = async (): Promise<void> => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     server.closeAllConnections()
     await closed
   }
-  own({ what: 'HTTP server', isLeft: () => server.listening, remove, isFault: false })
+  own({ what: 'HTTP server', isLeft: () => server.listening, remove: close, isFault: false })
   const { port } = server.address() as AddressInfo
-  return { url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`, port, server }
+  const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`
+  return { url, port, server, connections: () => connections, close }
+}
+
+/** The same under the name localhost. With `wantsClient` only holders of a certificate of our authority get in. */
+export async function serveTls(
+  answer: Parameters<typeof serveHttp>[0],
+  wantsClient = false,
+): Promise<TestServer> {
+  const keys = { key: pem('server.key'), cert: pem('server.pem'), ca: pem('ca.pem') }
+  const tls = { ...keys, requestCert: wantsClient, rejectUnauthorized: wantsClient }
+  const server = await serveHttp(answer, { tls })
+  return { ...server, url: `https://localhost:${server.port}` }
 }
 
 /** The whole body, uncompressed. Rejects for a request that ends half way. */

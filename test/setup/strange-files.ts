@@ -1,10 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, renameSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
-import { projectFolder } from './project-folder.ts'
 import { temporaryFolder } from './temp.ts'
-
-export const tlsFixture = (name: string) => `${projectFolder}test/fixtures/tls/${name}`
+import { tlsFixture } from './tls.ts'
 
 /** Files of an authority that signed nothing, and a certificate of it with its key; `put` replaces some, as a mount does. */
 export function strangeFiles() {

@@ -7,8 +7,8 @@ import { createGate } from '../../src/shield/client/account-gate.ts'
 import { ShieldClient, type ShieldClientOptions } from '../../src/shield/client/client.ts'
 import { PageBudget } from '../../src/shield/client/page-budget.ts'
 import { createFakeClock, type FakeClock } from '../fakes/fake-clock.ts'
+import { serveHttp } from '../setup/http-server.ts'
 import { keepInternalEvents } from '../sinks/internal-events.ts'
-import { listen } from '../transport/listening.ts'
 
 const requestTimeoutMs = 4_987
 
@@ -20,7 +20,7 @@ export type ShieldApi = Awaited<ReturnType<typeof startShieldApi>>
 export async function startShieldApi(changes: Partial<ShieldClientOptions> = {}) {
   const requests: IncomingMessage[] = []
   let replies: Reply[] = []
-  const server = await listen((request, response) => {
+  const server = await serveHttp((request, response) => {
     requests.push(request)
     const reply = replies.length > 1 ? replies.shift() : replies[0]
     reply?.(response, request)

@@ -8,20 +8,17 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { giveBack, readBody } from '../../src/transport/body.ts'
 import { createDispatcher } from '../../src/transport/dispatcher.ts'
 import { networkFailure } from '../../src/transport/network-failure.ts'
-import { listen, type Listening } from './listening.ts'
+import { serveHttp, type TestServer } from '../setup/http-server.ts'
 
 const dispatcher = createDispatcher({ connections: 4 })
 const text = Buffer.from(JSON.stringify({ logs: Array.from({ length: 500 }, (_, n) => ({ n })) }))
 let listener: RequestListener
-let server: Listening
+let server: TestServer
 
 beforeAll(async () => {
-  server = await listen((incoming, response) => listener(incoming, response))
+  server = await serveHttp((incoming, response) => listener(incoming, response))
 })
-afterAll(async () => {
-  await dispatcher.destroy()
-  await server.close()
-})
+afterAll(() => dispatcher.destroy())
 
 async function read(maxBytes = 1e6, signal = AbortSignal.timeout(100_000)): Promise<Buffer> {
   try {

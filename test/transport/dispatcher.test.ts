@@ -5,14 +5,11 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createDispatcher, type DispatcherOptions } from '../../src/transport/dispatcher.ts'
 import { networkFailure } from '../../src/transport/network-failure.ts'
 import { readBody } from '../../src/transport/body.ts'
-import { listen, type Listening, listenProxy, listenTls, pem } from './listening.ts'
+import { serveHttp, serveTls } from '../setup/http-server.ts'
+import { startProxy } from '../setup/proxy.ts'
+import { pem } from '../setup/tls.ts'
 
 afterEach(() => void vi.unstubAllEnvs())
-
-function opened<T extends Listening>(server: T): T {
-  onTestFinished(server.close)
-  return server
-}
 
 function dispatching(options: Partial<DispatcherOptions> = {}): Dispatcher {
   const dispatcher = createDispatcher({ connections: 2, ...options })
@@ -35,7 +32,7 @@ const tls = { ca: pem('ca.pem'), cert: pem('client.pem'), key: pem('client.key')
 
 describe('dispatcher', () => {
   it('reuses its connections, and opens no more than allowed', async () => {
-    const server = opened(await listen((_, response) => setImmediate(() => response.end('hello'))))
+    const server = await serveHttp((_, response) => setImmediate(() => response.end('hello')))
     const dispatcher = dispatching({ connections: 2 })
     for (let round = 0; round < 3; round++)
       await Promise.all(Array.from({ length: 12 }, () => get(dispatcher, server.url)))
@@ -43,28 +40,28 @@ describe('dispatcher', () => {
   })
 
   it('trusts a private CA only if it is configured, and sends a client certificate', async () => {
-    const open = opened(await listenTls((_, response) => response.end('confirmed')))
+    const open = await serveTls((_, response) => response.end('confirmed'))
     expect(await get(dispatching({ tls: { ca: tls.ca } }), open.url)).toBe('confirmed')
     const failure = await failureOf(dispatching(), open.url)
     expect(failure).toMatchObject({ code: 'tls', kind: 'retry' })
     expect(failure?.message).toMatch(/UNABLE_TO_VERIFY|SELF_SIGNED|UNABLE_TO_GET/)
-    const closed = opened(await listenTls((_, response) => response.end('known'), true))
+    const closed = await serveTls((_, response) => response.end('known'), true)
     expect(await get(dispatching({ tls }), closed.url)).toBe('known')
     const refused = await failureOf(dispatching({ tls: { ca: tls.ca } }), closed.url)
     expect(['tls', 'network']).toContain(refused?.code)
   })
 
   it('tunnels through the proxy of the environment, CA and client certificate included', async () => {
-    const server = opened(await listenTls((_, response) => response.end('tunnelled'), true))
-    const proxy = opened(await listenProxy())
+    const server = await serveTls((_, response) => response.end('tunnelled'), true)
+    const proxy = await startProxy()
     vi.stubEnv('HTTPS_PROXY', proxy.url)
     expect(await get(dispatching({ tls }), server.url)).toBe('tunnelled')
     expect(proxy.tunnels).toEqual([`localhost:${server.port}`])
   })
 
   it('sends plain requests to the proxy, and none that NO_PROXY names', async () => {
-    const server = opened(await listen((_, response) => response.end('direct')))
-    const proxy = opened(await listenProxy())
+    const server = await serveHttp((_, response) => response.end('direct'))
+    const proxy = await startProxy()
     vi.stubEnv('HTTP_PROXY', proxy.url)
     expect(await get(dispatching(), `${server.url}/a`)).toBe('forwarded')
     expect(proxy.tunnels).toEqual([`${server.url}/a`])
@@ -73,7 +70,7 @@ describe('dispatcher', () => {
   })
 
   it('reports that the proxy refuses the tunnel', async () => {
-    const proxy = opened(await listenProxy(407))
+    const proxy = await startProxy(407)
     vi.stubEnv('HTTPS_PROXY', proxy.url)
     const failure = await failureOf(dispatching(), 'https://localhost:1/')
     expect(failure).toMatchObject({ code: 'network', kind: 'retry' })
@@ -100,8 +97,8 @@ describe('dispatcher', () => {
 
   it('reads headers of 60 kB, and names larger ones', async () => {
     let bytes = 60_000
-    const server = opened(
-      await listen((_, response) => response.setHeader('set-cookie', 'x'.repeat(bytes)).end('read')),
+    const server = await serveHttp((_, response) =>
+      response.setHeader('set-cookie', 'x'.repeat(bytes)).end('read'),
     )
     const dispatcher = dispatching()
     expect(await get(dispatcher, server.url)).toBe('read')

@@ -10,11 +10,13 @@ import { connect } from '../../src/sinks/syslog/connection.ts'
 import { createDispatcher } from '../../src/transport/dispatcher.ts'
 import { exchange } from '../../src/transport/exchange.ts'
 import { redisServerAvailable, startRedis } from '../setup/redis.ts'
-import { strangeFiles, tlsFixture } from '../setup/strange-files.ts'
+import { serveTls } from '../setup/http-server.ts'
+import { startProxy } from '../setup/proxy.ts'
+import { strangeFiles } from '../setup/strange-files.ts'
+import { pem, tlsFixture } from '../setup/tls.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { stateAt } from '../state/redis/settings.ts'
 import { receiver } from '../sinks/syslog/receiver.ts'
-import { listenProxy, listenTls, pem } from './listening.ts'
 
 afterEach(() => void vi.unstubAllEnvs())
 
@@ -36,10 +38,8 @@ function requester(tls: Tls) {
 test.each(['directly', 'through a proxy'])(
   'certificates and authorities that change are used by the next request %s',
   async (way) => {
-    const server = await listenTls((_, response) => response.end('well'), true)
-    onTestFinished(server.close)
-    const proxy = await listenProxy()
-    onTestFinished(proxy.close)
+    const server = await serveTls((_, response) => response.end('well'), true)
+    const proxy = await startProxy()
     vi.stubEnv('HTTPS_PROXY', way === 'directly' ? undefined : proxy.url)
     vi.stubEnv('NO_PROXY', undefined)
     const { settings, put } = strangeFiles()
@@ -61,8 +61,7 @@ test.each(['directly', 'through a proxy'])(
 )
 
 test('a pair that does not match keeps the old one, and says so once', async () => {
-  const server = await listenTls((_, response) => response.end('well'), true)
-  onTestFinished(server.close)
+  const server = await serveTls((_, response) => response.end('well'), true)
   const { settings, put, at } = strangeFiles()
   for (const name of ['ca.pem', 'client.pem', 'client.key']) put(name)
   const tls = TlsConfig.parse(settings)

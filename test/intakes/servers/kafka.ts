@@ -2,17 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Admin, Consumer } from '@platformatic/kafka'
 import { freePort } from '../../setup/free-port.ts'
 import { startProcess, type TestProcess } from '../../setup/processes.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 import { waitFor } from '../../setup/wait-for.ts'
-import { pem } from '../../transport/listening.ts'
+import { pem, tlsFixture } from '../../setup/tls.ts'
 import { installedAt, takesConnections } from '../intake.ts'
 
-/** Of the folder with the certificates of the tests. */
-export const pemFile = (name: string) => fileURLToPath(new URL(`../../fixtures/tls/${name}`, import.meta.url))
 const certified = `User:${new X509Certificate(pem('client.pem')).subject.split('\n').toReversed().join(',')}`
 export const password = 'An-intake-password-1'
 
@@ -63,7 +60,7 @@ listener.name.secured.oauthbearer.sasl.jaas.config=org.apache.kafka.common.secur
 ssl.keystore.type=PEM
 ssl.keystore.location=${keystore}
 ssl.truststore.type=PEM
-ssl.truststore.location=${pemFile('ca.pem')}
+ssl.truststore.location=${tlsFixture('ca.pem')}
 listener.name.certified.ssl.client.auth=required
 listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required ${users};
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer

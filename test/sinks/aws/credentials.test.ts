@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import { credentialsOf } from '../../../src/sinks/aws/credentials.ts'
+import { startProxy } from '../../setup/proxy.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
-import { listenProxy } from '../../transport/listening.ts'
 
 const none = {
   region: 'eu-central-1',
@@ -93,8 +93,7 @@ test('without any credentials the error says where to put them', async () => {
 })
 
 test('STS and SSO are asked through the proxy', async () => {
-  const proxy = await listenProxy(502)
-  onTestFinished(() => proxy.close())
+  const proxy = await startProxy(502)
   writeFileSync(join(folder, 'web-identity'), 'token')
   vi.stubEnv('https_proxy', proxy.url)
   vi.stubEnv('no_proxy', undefined)

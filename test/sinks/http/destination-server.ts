@@ -7,11 +7,11 @@ import type { Failure } from '../../../src/domain/failure.ts'
 import { Secret } from '../../../src/domain/text/secret.ts'
 import { createNativeFormat } from '../../../src/formats/native.ts'
 import type { OpenStream, Sink } from '../../../src/ports/delivery.ts'
-import { afterEach } from 'vitest'
 import type { HttpSinkConfig } from '../../../src/sinks/http/config.ts'
 import type { HttpSinkDeps } from '../../../src/sinks/http/requests.ts'
 import { createHttpSink } from '../../../src/sinks/http/sink.ts'
-import { type Listening, listen, listenTls } from '../../transport/listening.ts'
+import { serveHttp, serveTls, type TestServer } from '../../setup/http-server.ts'
+import { own } from '../../setup/leftovers.ts'
 import { keepInternalEvents } from '../internal-events.ts'
 
 export const never = new AbortController().signal
@@ -34,17 +34,11 @@ export interface Got {
 
 export type Respond = (got: Got, response: ServerResponse, index: number) => unknown
 
-export interface DestinationServer extends Listening {
+export interface DestinationServer extends TestServer {
   readonly got: Got[]
   /** Ids of the events of all requests that were answered with 2xx. */
   taken(): string[]
 }
-
-const open: { close(): Promise<void> }[] = []
-
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close()
-})
 
 /** A real server that reads each request whole, keeps it and then answers; closed after the test. */
 export async function serve(respond: Respond, tls = false): Promise<DestinationServer> {
@@ -59,9 +53,7 @@ export async function serve(respond: Respond, tls = false): Promise<DestinationS
     })
     respond(one, response, got.length - 1)
   }
-  const listening = await (tls ? listenTls : listen)((request, response) => void answer(request, response))
-  open.push(listening)
-  return { ...listening, got, taken: () => taken }
+  return { ...(await (tls ? serveTls : serveHttp)(answer)), got, taken: () => taken }
 }
 
 async function read(request: IncomingMessage): Promise<Got | undefined> {
@@ -146,7 +138,7 @@ export function ship(url: string, options: SinkOptions = {}, deps: Partial<HttpS
     // No jitter: the first wait of each back-off is over at once.
     { format, clock: systemClock, telemetry, version: '1.2.3', random: () => 0, ...deps },
   )
-  open.push(sink)
+  own({ what: 'a sink', isLeft: () => true, remove: () => sink.close(), isFault: false })
   return { sink, internalEvents }
 }
 

@@ -5,7 +5,7 @@ import { Secret } from '../../../src/domain/text/secret.ts'
 import type { Day } from '../../../src/domain/day.ts'
 import type { Clock } from '../../../src/ports/process.ts'
 import { buildEvent, buildEvents } from '../../formats/events.ts'
-import { pem } from '../../transport/listening.ts'
+import { pem } from '../../setup/tls.ts'
 import { named } from '../internal-events.ts'
 import {
   deliver,

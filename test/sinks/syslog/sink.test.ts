@@ -11,7 +11,7 @@ import { createSyslogSink, type SyslogSinkOptions } from '../../../src/sinks/sys
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { buildEvent, buildEvents } from '../../formats/events.ts'
 import { waitFor } from '../../setup/wait-for.ts'
-import { pem } from '../../transport/listening.ts'
+import { pem } from '../../setup/tls.ts'
 import { receiver, textOf, type SyslogReceiver } from './receiver.ts'
 
 const never = new AbortController().signal
