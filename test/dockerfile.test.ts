@@ -9,8 +9,7 @@ import {
   parseDockerfile,
   wordsOf,
 } from './image/image.ts'
-import { serveHttp } from './setup/http-server.ts'
-import { startCli, startNode } from './setup/processes.ts'
+import { startNode } from './setup/processes.ts'
 import { runCommand } from './setup/run-command.ts'
 import { projectFolder } from './setup/project-folder.ts'
 import { temporaryFolder } from './setup/temp.ts'
@@ -41,6 +40,7 @@ test.each([
   ['the official slim Node of the tests, in both stages', stages.map((stage) => stage.image), [image, image]],
   ['the command', wordsOf(saidLast('ENTRYPOINT')), ['node', ...nodeFlags, '/app/src/cli.ts']],
   ['what it does by default', wordsOf(saidLast('CMD')), ['run']],
+  ['its health check', saidLast('HEALTHCHECK'), 'CMD ["shieldlog", "health"]'],
   ['its user', saidLast('USER'), '1000:1000'],
   ['the signal that stops it', saidLast('STOPSIGNAL'), 'SIGTERM'],
   ['its only writable folder', saidLast('VOLUME'), '/var/lib/shieldlog'],
@@ -160,25 +160,6 @@ test('the image for traces that the docs derive has three instructions, with the
   // The image itself stays without an SDK.
   const own = Object.entries(manifest.dependencies).filter(isOfTracing)
   expect(own.map(([name]) => name)).toEqual(['@opentelemetry/api'])
-})
-
-test.each([
-  ['succeeds where /healthz answers 200', 200, '127.0.0.1', undefined, 0],
-  ['fails with any other status', 503, '127.0.0.1', undefined, 1],
-  ['requests the host that the server listens on', 200, '127.0.0.2', '127.0.0.2', 0],
-  ['requests this host where the server listens on all', 200, '0.0.0.0', '::', 0],
-])('the health check %s', async (_, status, host, told, expected) => {
-  const { port } = await serveHttp(
-    ({ url }, response) => response.writeHead(url === '/healthz' ? status : 404).end(),
-    { host },
-  )
-  const [program, ...args] = wordsOf(saidLast('HEALTHCHECK').replace(/^CMD\s+/, '')) ?? []
-  expect(program).toBe('shieldlog')
-  const env = {
-    SHIELDLOG_SERVER_PORT: String(port),
-    ...(told !== undefined && { SHIELDLOG_SERVER_HOST: told }),
-  }
-  expect(await startCli(args, { env, cwd: temporaryFolder() }).exited).toMatchObject({ code: expected })
 })
 
 /** As a checkout made under umask 077 is. */

@@ -108,7 +108,7 @@ async function shipping(): Promise<Shipping> {
 
 /**
  * A folder that looks like the checkout, in which files may be written. Its scripts start the bundle of this run; that
- * they start the sources is shown in test/packaging.test.ts and test/e2e/terminal.test.ts.
+ * they start the sources is shown in test/packaging.test.ts and test/first-steps.test.ts.
  */
 function checkout(): string {
   const folder = temporaryFolder()

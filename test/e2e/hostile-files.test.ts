@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { told } from '../tasks/backfill/backfilling.ts'
 import { clockArguments } from '../entry/shifted-clock.ts'
 import { startProcess } from '../setup/processes.ts'
-import { projectFolder } from '../setup/project-folder.ts'
+import { programFile } from '../setup/program/program-file.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { caughtUp } from './caught-up.ts'
 import { compareFiles, exactly, keysOf, linesBelow, partsBelow } from './shipped.ts'
@@ -52,7 +52,7 @@ test('on a full disk, here a limit of the size of files: a file that cannot grow
   // The signal would end any program; ignored, the write fails instead. 12 or 24 MB, as the shell counts in blocks of
   // 512 or 1024 bytes: more than the store and the first load need.
   const script = `trap '' XFSZ; ulimit -f 24000; exec "$0" "$@"`
-  const args = [process.execPath, `${projectFolder}src/cli.ts`, 'run', '--once', '-c', place.configFile]
+  const args = [process.execPath, programFile('cli'), 'run', '--once', '-c', place.configFile]
   const limited = await endOf(startProcess('/bin/sh', ['-c', script, ...args]))
   expect(limited.code, limited.stderr).toBe(1)
   expect(limited.stderr).toMatch(/not read to the end: .*file too large/)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { startProcess, type TestProcess } from '../setup/processes.ts'
-import { projectFolder } from '../setup/project-folder.ts'
+import { programFile } from '../setup/program/program-file.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { keyOfLine } from './receiver.ts'
 import { compare, compareFiles, exactly, keysOf, linesBelow } from './shipped.ts'
@@ -9,7 +9,7 @@ import { endOf, readableDays, workplace, zones, type Workplace } from './workpla
 /** Runs a command with its standard output led elsewhere by the shell; tells its pid and its exit code on stderr. */
 function shell(place: Workplace, to: string, ...args: readonly string[]): TestProcess {
   const told = `sh -c 'echo "pid $$" >&2; exec "$0" "$@"' "$0" "$@"; echo "code $?" >&2`
-  const all = [process.execPath, `${projectFolder}src/cli.ts`, ...args, '-c', place.configFile]
+  const all = [process.execPath, programFile('cli'), ...args, '-c', place.configFile]
   return startProcess('/bin/sh', ['-c', `{ ${told}; } ${to}`, ...all])
 }
 

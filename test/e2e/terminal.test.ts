@@ -5,13 +5,13 @@ import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { openWorkshopWithApi } from '../tasks/workshop.ts'
-import { projectFolder } from '../setup/project-folder.ts'
+import { programFile } from '../setup/program/program-file.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { ctrlC, startOnTerminal, terminalAvailable } from '../setup/terminal.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { accessKey, simulated } from './workplace.ts'
 
-const program = `${process.execPath} ${projectFolder}src/cli.ts`
+const program = `${process.execPath} ${programFile('cli')}`
 
 async function startInit(args = '') {
   const simulator = await simulated()
@@ -146,17 +146,5 @@ describe.skipIf(!terminalAvailable())('on a terminal', () => {
     const isGone = () => spawnSync('kill', ['-0', pid]).status !== 0
     await waitFor(isGone, { what: 'the end of the process' })
     expect(log()).toMatch(/"event":"Stopped".*\n$/)
-  })
-
-  // Ctrl-C signals all processes of the terminal, and npm passes it on to the command that it runs: two signals.
-  test('Ctrl-C under npm ends the demo as it ends without npm', async () => {
-    // Bounded, so that nothing is left running where the test fails.
-    const child = startOnTerminal('npm run -s demo -- --seconds 50', { env: { TMPDIR: temporaryFolder() } })
-    // Up to date, so that the process has nothing else to do and meets the two one by one.
-    await child.waitForLine(/^101 \(shop\) +\d+ +\d+ +\d s/)
-    child.type(ctrlC)
-    const { code } = await child.exited
-    expect(code, child.stdout()).toBe(0)
-    expect(child.stdout()).toMatch(/^verified: \d+ events in the files, none missing, none twice/m)
   })
 })

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { projectFolder } from '../setup/project-folder.ts'
+import { programFile } from '../setup/program/program-file.ts'
 import { startProcess } from '../setup/processes.ts'
 
-const cli = `"${process.execPath}" "${projectFolder}src/cli.ts"`
+const cli = `"${process.execPath}" "${programFile('cli')}"`
 
 async function shell(line: string) {
   const child = startProcess('bash', ['-c', line])

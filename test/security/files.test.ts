@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { workplace } from '../e2e/workplace.ts'
-import { projectFolder } from '../setup/project-folder.ts'
+import { programFile } from '../setup/program/program-file.ts'
 import { startProcess } from '../setup/processes.ts'
 import { waitFor } from '../setup/wait-for.ts'
 
@@ -27,7 +27,7 @@ test.each(['000', '277'])('umask %s: new files are accessible only to this user'
     sinks: [{ name: 'archive', type: 'file', path: join(made, 'files/of/sink') }],
     server: { port: 0 },
   })
-  const args = [process.execPath, `${projectFolder}src/cli.ts`, 'run', '-c', place.configFile]
+  const args = [process.execPath, programFile('cli'), 'run', '-c', place.configFile]
   const child = startProcess('sh', ['-c', `umask ${umask}; exec "$0" "$@"`, ...args], { cwd: place.folder })
   // A part has its mode before its first line.
   const isPart = (path: string) => path.endsWith('.ndjson') && statSync(join(made, path)).size > 0
@@ -39,7 +39,7 @@ test.each(['000', '277'])('umask %s: new files are accessible only to this user'
   const report = ['audit', '--report', join(made, 'report.html'), '-c', place.configFile]
   const audit = startProcess(
     'sh',
-    ['-c', `umask ${umask}; exec "$0" "$@"`, process.execPath, `${projectFolder}src/cli.ts`, ...report],
+    ['-c', `umask ${umask}; exec "$0" "$@"`, process.execPath, programFile('cli'), ...report],
     { cwd: place.folder },
   )
   // The stop may have come before the last commits: then events are missing, and the report is there all the same.

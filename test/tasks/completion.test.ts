@@ -2,13 +2,13 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { projectFolder } from '../setup/project-folder.ts'
+import { programFile } from '../setup/program/program-file.ts'
 import { runCommand } from '../setup/run-command.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { openWorkshop } from './workshop.ts'
 
 /** The command that the scripts ask. */
-const program = `${process.execPath} ${projectFolder}src/cli.ts`
+const program = `${process.execPath} ${programFile('cli')}`
 
 const isInstalled = (shell: string) => spawnSync(shell, ['-c', 'exit 0']).status === 0
 
@@ -77,7 +77,7 @@ test('zones, sinks and days are completed by name, from the configuration that t
   })
   const config = join(folder, 'shieldlog.yaml')
   const ask = async (...words: string[]) => {
-    const all = [`${projectFolder}src/cli.ts`, 'completion', 'bash', '--', ...words]
+    const all = [programFile('cli'), 'completion', 'bash', '--', ...words]
     return (await runCommand(process.execPath, all)).stdout.split('\n').filter(Boolean)
   }
   expect(await ask('status', '-c', config, '--zone', '')).toEqual(['shop', '102'])

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { waitFor } from '../../setup/wait-for.ts'
 import { startProcess } from '../../setup/processes.ts'
-import { projectFolder } from '../../setup/project-folder.ts'
+import { programFile } from '../../setup/program/program-file.ts'
 import { executeWith, openWorkshopWithApi } from '../workshop.ts'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -67,7 +67,7 @@ test('ends with 0 at Ctrl-C, and when the reader closes the pipe', async () => {
   await child.waitForLine(line)
   expect(await child.kill('SIGINT')).toEqual({ code: 0, signal: null })
   const file = join(workshop.folder, 'shieldlog.yaml')
-  const command = `set -o pipefail; "${process.execPath}" "${projectFolder}src/cli.ts" tail -c "${file}" | head -n 1`
+  const command = `set -o pipefail; "${process.execPath}" "${programFile('cli')}" tail -c "${file}" | head -n 1`
   const piped = startProcess('bash', ['-c', command], { env: { NO_PROXY: '127.0.0.1' } })
   expect(await piped.exited).toEqual({ code: 0, signal: null })
 })
