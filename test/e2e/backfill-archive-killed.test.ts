@@ -23,7 +23,7 @@ test.for([
 ] as const)('over %s, killed %s, and run again: each event once', async ([store, deadline]) => {
   const redis = store === 'Redis' ? await useRedis({ appendOnly: true }) : undefined
   const state = redis && { state: { redis: { url: redis.url, keyPrefix: redis.keyPrefix } } }
-  const { place, copy, ship } = await archived('native', [], state)
+  const { place, copy, ship } = await archived(state)
   const lines = readLines(place.events)
   const ended = await killed(place, deadline, 'copy')
   expect(ended.signal, ended.stderr).toBe('SIGKILL')

@@ -13,22 +13,17 @@ export const days = daysFrom(shiftDay(today, -8), shiftDay(today, -7)) as [Day, 
 export const perDay = 300
 export const whole = zones.length * days.length * perDay
 
-export interface Archive {
+interface Archive {
   readonly place: Workplace
   readonly copy: string
-  readonly sinks: readonly Readonly<Record<string, unknown>>[]
   ship(...more: readonly string[]): Promise<Ended>
 }
 
 /** A file sink with days of long ago, one of its parts compressed, beside a second one without any. */
-export async function archived(
-  format = 'native',
-  more: readonly Readonly<Record<string, unknown>>[] = [],
-  changes: Settings = {},
-) {
+export async function archived(changes: Settings = {}): Promise<Archive> {
   const counts = Object.fromEntries(days.map((day) => [day, perDay]))
   const place = await workplace({ days: counts, readableDays: 9, pageSize: 50 }, changes)
-  const archive = { name: 'archive', type: 'file', path: place.events, format, rotate: { maxBytes: 60_000 } }
+  const archive = { name: 'archive', type: 'file', path: place.events, rotate: { maxBytes: 60_000 } }
   place.configure({ sinks: [archive] })
   const first = await told(place, 'backfill', '--from', days[0], '--to', days[1])
   expect(first.code, first.stderr).toBe(0)
@@ -37,13 +32,10 @@ export async function archived(
   compressPart(place, parts[0]!)
   place.simulator.set({ readableDays: 3 })
   const copy = join(place.folder, 'copy')
-  const sinks = [
-    archive,
-    { name: 'copy', type: 'file', path: copy, format, rotate: { maxBytes: 40_000 } },
-    ...more,
-  ]
-  place.configure({ sinks })
-  return { place, copy, sinks, ship: (...given) => told(place, ...command, ...given) } satisfies Archive
+  place.configure({
+    sinks: [archive, { name: 'copy', type: 'file', path: copy, rotate: { maxBytes: 40_000 } }],
+  })
+  return { place, copy, ship: (...given) => told(place, ...command, ...given) }
 }
 
 export const command = ['backfill', '--source', 'archive', '--from', days[0], '--to', days[1]]
