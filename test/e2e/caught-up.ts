@@ -7,7 +7,7 @@ import type { Checkpoint } from '../../src/domain/checkpoint.ts'
 import { openSqliteStore } from '../setup/stores.ts'
 import type { TestProcess } from '../setup/processes.ts'
 import { waitFor, type Pace } from '../setup/wait-for.ts'
-import { keysOf, linesBelow } from './shipped.ts'
+import { countOf, linesBelow } from './shipped.ts'
 import { readableDays, zones, type Workplace } from './workplace.ts'
 
 /** What the store knows of these zones and days in a sink; nothing where there is no store yet. */
@@ -44,11 +44,10 @@ export async function caughtUp(place: Workplace, child: TestProcess, given: Exte
     linesBelow(extent.path).filter(({ key }) => places.some((each) => key.startsWith(each))).length
   await waitFor(
     async () => {
-      const wanted = keysOf(place.simulator, extent.of, extent.days).length
-      if (lines() !== wanted) return false
+      const wanted = countOf(place.simulator, extent.of, extent.days)
       let delivered = 0
       for (const { counters } of await checkpointsOf(place, extent)) delivered += counters.delivered
-      return delivered === wanted
+      return delivered === wanted && lines() === wanted
     },
     {
       what: () => `all lines, with ${lines()}: ${child.stderr().slice(-2000)}`,

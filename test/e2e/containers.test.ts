@@ -7,7 +7,7 @@ import { redisServerAvailable } from '../setup/redis.ts'
 import { runCommand } from '../setup/run-command.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { waitFor } from '../setup/wait-for.ts'
-import { linesBelow } from './shipped.ts'
+import { linesBelow, linesIn } from './shipped.ts'
 import { readableDays } from './workplace.ts'
 
 describe.skipIf(!redisServerAvailable())('what the containers of docker-compose.yml run', () => {
@@ -50,17 +50,15 @@ describe.skipIf(!redisServerAvailable())('what the containers of docker-compose.
     const { simulator, scheduler, worker, otherWorker } = demo.processes
     const past = readableDays().slice(0, 2)
     const events = join(demo.volume, 'events')
-    const shipped = () => linesBelow(events).map(({ key }) => key)
-    const whole = () => shipped().filter((key) => past.some((day) => key.includes(`/${day}/`)))
-    await waitFor(() => whole().length >= 4_000, {
+    await waitFor(() => linesIn(events, past) >= 4_000, {
       what: () => `the past days: ${scheduler.stderr()}\n${worker.stderr()}\n${otherWorker.stderr()}`,
     })
     expect(await checkSimulator(demo.simulatorUrl)).toBe(0)
     expect(await demo.stop()).toEqual([0, 0, 0, 0])
     expect(await checkSimulator(demo.simulatorUrl)).toBe(1)
-    const keys = shipped()
+    const keys = linesBelow(events).map(({ key }) => key)
     expect(new Set(keys).size).toBe(keys.length)
-    expect(whole()).toHaveLength(4_000)
+    expect(linesIn(events, past)).toBe(4_000)
     expect(simulator.stderr()).toBe('')
   })
 })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { told } from '../tasks/backfill/backfilling.ts'
 import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
-import { compare, compareFiles, exactly, keysOf, linesBelow } from './shipped.ts'
+import { compare, expectEachOnce, keysOf, linesBelow } from './shipped.ts'
 import { readableDays, workplace } from './workplace.ts'
 
 const zone = 101
@@ -28,15 +28,11 @@ test('killed within a compression: each event once, and no temporary files', asy
   const rotate = { maxBytes: 2_000 }
   place.configure({ sinks: [{ name: 'archive', type: 'file', path: events, rotate, compress: 'gzip' }] })
   const files = () => globSync(['shield_zone=*/day=*/{*,.*}', '.shieldlog/*.unfinished*'], { cwd: events })
-  const expectEachOnce = (after: string) => {
-    const whole = keysOf(simulator, [zone], days).length
-    expect(compareFiles(events, simulator, [zone], days), after).toEqual(exactly(whole))
-  }
-  let before = 'the start'
+  const expectWhole = () => expectEachOnce(events, simulator, [zone], days)
   for (const moment of moments) {
     const child = place.entry(['--rounds', '--kill', moment, ...clockArguments(fast)])
     await child.waitForLine(/^drained$/)
-    expectEachOnce(before)
+    expectWhole()
     const standing = keysOf(simulator, [zone], days)
     for (const day of days) simulator.append(zone, day, 8)
     process.kill(child.pid, 'SIGUSR2')
@@ -44,7 +40,6 @@ test('killed within a compression: each event once, and no temporary files', asy
     // Perhaps before any of the new events.
     const shipped = linesBelow(events, 'under way').map(({ key }) => key)
     expect(compare(shipped, standing), moment).toMatchObject({ missing: 0, repeated: 0 })
-    before = moment
   }
   const last = place.entry(['--rounds', ...clockArguments(fast)])
   await last.waitForLine(/^drained$/)
@@ -61,7 +56,7 @@ test('killed within a compression: each event once, and no temporary files', asy
     { what: () => `compressed parts and nothing beside them: ${files().join(' ')}` },
   )
   expect(await last.kill('SIGTERM'), last.stderr()).toEqual({ code: 0, signal: null })
-  expectEachOnce('all')
+  expectWhole()
   const audit = await told(place, 'audit', '--zone', '101', '--day', days[1])
   expect(audit.code, audit.stdout).toBe(0)
 })

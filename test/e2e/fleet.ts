@@ -11,7 +11,7 @@ import { waitFor } from '../setup/wait-for.ts'
 import { stateAt } from '../state/redis/settings.ts'
 import { probeOf, type Probe } from './metrics.ts'
 import { paceOf } from './caught-up.ts'
-import { compareFiles, exactly, keysOf, type Comparison } from './shipped.ts'
+import { compareFiles, countOf, exactly, type Comparison } from './shipped.ts'
 import { readableDays, workplace, type Settings } from './workplace.ts'
 
 export const fleetZones = [101, 102, 103, 104] as const
@@ -79,7 +79,7 @@ export async function fleet({
       }
     },
     compare: () => compareFiles(place.events, place.simulator, fleetZones, days),
-    whole: () => keysOf(place.simulator, fleetZones, days).length,
+    whole: () => countOf(place.simulator, fleetZones, days),
   }
 }
 

@@ -7,7 +7,7 @@ import { startProcess } from '../setup/processes.ts'
 import { programFile } from '../setup/program/program-file.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { caughtUp } from './caught-up.ts'
-import { compareFiles, exactly, keysOf, linesBelow, partsBelow } from './shipped.ts'
+import { compareFiles, expectEachOnce, linesBelow, partsBelow } from './shipped.ts'
 import { endOf, logged, readableDays, workplace } from './workplace.ts'
 
 const zone = 101
@@ -41,8 +41,7 @@ test('a disk that fails repeatedly: each event once, and every failure is logged
     expect(compareFiles(events, simulator, [zone], days), what).toMatchObject({ repeated: 0, strange: 0 })
   }
   expect((await place.once()).code).toBe(0)
-  const whole = keysOf(simulator, [zone], days).length
-  expect(compareFiles(events, simulator, [zone], days)).toEqual(exactly(whole))
+  expectEachOnce(events, simulator, [zone], days)
 })
 
 test('on a full disk, here a limit of the size of files: a file that cannot grow further stops the run, which continues when the limit is raised', async () => {
@@ -61,7 +60,7 @@ test('on a full disk, here a limit of the size of files: a file that cannot grow
   expect(before.lines).toBeGreaterThan(0)
   const ended = await place.once()
   expect(ended.code, ended.stderr).toBe(0)
-  expect(compareFiles(place.events, place.simulator, [zone], [today])).toEqual(exactly(1500))
+  expectEachOnce(place.events, place.simulator, [zone], [today])
 })
 
 interface Vandal {

@@ -7,7 +7,7 @@ import { seed } from '../setup/seed.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { honest } from './receiver.ts'
 import { hostileReceiver, moods, type Mood } from './hostile-receiver.ts'
-import { compare, compareFiles, exactly, keysOf, linesBelow } from './shipped.ts'
+import { compare, compareFiles, exactly, keysOf, linesIn } from './shipped.ts'
 import { endOf, readableDays, workplace, zones } from './workplace.ts'
 
 /** Moods beside those that are met once each; `npm run test:long` asks for more. */
@@ -48,7 +48,7 @@ test(
     })
     const args = clockArguments(fast)
     const child = place.entry(args)
-    const lines = () => linesBelow(events, 'under way').length
+    const lines = () => linesIn(events)
     const rest: Mood[] = [...moods]
     for (let round = 0; round < moods.length + more; round++) {
       siem.mood =

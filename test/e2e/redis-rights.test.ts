@@ -8,7 +8,7 @@ import { redisServerAvailable, startRedis } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { probeOf } from './metrics.ts'
 import { receiver } from './receiver.ts'
-import { compareFiles, exactly } from './shipped.ts'
+import { expectEachOnce, linesIn } from './shipped.ts'
 import { readableDays, workplace, zones } from './workplace.ts'
 import * as faults from '../simulator/faults.ts'
 
@@ -74,9 +74,8 @@ describe.skipIf(!redisServerAvailable())('a user of Redis with the rights of the
     const ready = async () => (await probe.get('/readyz')).status === 200
     const probe = await probeOf(scheduler)
     await waitFor(ready, { what: output })
-    const compared = () => compareFiles(place.events, place.simulator, zones, days)
-    await waitFor(() => compared().lines >= 2 * 3 * 40, { what: () => `all lines: ${output()}` })
-    expect(compared()).toEqual(exactly(2 * 3 * 40))
+    await waitFor(() => linesIn(place.events) >= 2 * 3 * 40, { what: () => `all lines: ${output()}` })
+    expectEachOnce(place.events, place.simulator, zones, days)
     // What the scheduler tells is as old as its last look at the store.
     await waitFor(async () => (await probe.total('dead_letters')) === 1, { what: output })
     await waitFor(async () => (await probe.metric('queue_jobs')).size === 12, { what: output })

@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { expect } from 'vitest'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 
 /** One line of a file sink in native format, with what its folder says. */
@@ -26,9 +27,7 @@ export function linesBelow(
   path: string,
   underWay: 'at rest' | 'under way' = 'at rest',
 ): { readonly key: string; readonly line: Line }[] {
-  return partsBelow(path).flatMap((listed) => {
-    // It may have been compressed since the listing.
-    const part = existsSync(join(path, listed)) ? listed : `${listed}.gz`
+  return partsBelow(path).flatMap((part) => {
     const [, zone, day] = /shield_zone=(\d+)\/day=([\d-]+)\//.exec(part) ?? []
     const text = textOf(join(path, part))
     if (underWay === 'at rest' && text !== '' && !text.endsWith('\n'))
@@ -44,7 +43,15 @@ export function linesBelow(
   })
 }
 
-export function textOf(part: string): string {
+/** How many whole lines there are, of these days or of all: what a wait may ask often. */
+export function linesIn(path: string, days: readonly string[] = ['']): number {
+  const parts = partsBelow(path).filter((part) => days.some((day) => part.includes(`day=${day}`)))
+  return parts.reduce((sum, part) => sum + textOf(join(path, part)).split('\n').length - 1, 0)
+}
+
+/** Of a part, which may have been compressed since it was listed. */
+export function textOf(listed: string): string {
+  const part = existsSync(listed) ? listed : `${listed}.gz`
   const bytes = readFileSync(part)
   return (part.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8')
 }
@@ -60,6 +67,11 @@ export function keysOf(simulator: Simulator, zones: readonly number[], days: rea
   return zones.flatMap((zone) =>
     days.flatMap((day) => simulator.entries(zone, day).map(({ logId }) => `${zone}/${day}/${logId}`)),
   )
+}
+
+/** How many they are. */
+export function countOf(simulator: Simulator, zones: readonly number[], days: readonly string[]): number {
+  return zones.flatMap((zone) => days.map((day) => simulator.count(zone, day))).reduce((a, b) => a + b, 0)
 }
 
 /** What stands in files, held against what the API has. Lists are cut; counts are not. */
@@ -93,4 +105,10 @@ export function compareFiles(
 ) {
   const shipped = linesBelow(path).map(({ key }) => key)
   return compare(shipped, keysOf(simulator, zones, days))
+}
+
+/** Each entry that the API has of these stands in one line. */
+export function expectEachOnce(...of: Parameters<typeof compareFiles>): void {
+  const [, simulator, zones, days] = of
+  expect(compareFiles(...of)).toEqual(exactly(countOf(simulator, zones, days)))
 }

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export const patienceMs = 120_000
 
 /** A condition that reads files or a store is asked less often than it could be: other suites need the processor. */
-const restPerWork = 5
+const restPerWork = 10
 const longestRestMs = 500
 
 export interface WaitForOptions {

@@ -1,9 +1,10 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dayOf } from '../../src/domain/day.ts'
 import type { Status } from '../../src/status/fleet.ts'
 import { receiver } from '../e2e/receiver.ts'
+import { linesBelow, linesIn, type Line } from '../e2e/shipped.ts'
 import { fakeKey, startFakeBucket } from '../setup/fake-bucket.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { openWorkshopWithApi } from './workshop.ts'
@@ -11,15 +12,9 @@ import { openWorkshopWithApi } from './workshop.ts'
 const today = dayOf(Date.now())
 const perDay = 20
 
-function linesBelow(folder: string): string[] {
-  if (!existsSync(folder)) return []
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    name.endsWith('.ndjson'),
-  )
-  return files.flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean))
-}
-
-const idOf = (line: string) => (JSON.parse(line) as { id: string }).id
+/** Their ids. */
+const filed = (folder: string) => linesBelow(folder).map(({ line }) => line.id)
+const sent = (lines: readonly string[]) => lines.map((line) => (JSON.parse(line) as Line).id)
 
 /** A file sink and an http sink, each with everything of one zone. */
 async function openShipped() {
@@ -32,7 +27,7 @@ async function openShipped() {
   ]
   workshop.configure({ sinks: sinks('archive', 'siem') })
   expect(await workshop.execute('run', '--once')).toMatchObject({ code: 0 })
-  const shipped = linesBelow(events).length
+  const shipped = linesIn(events)
   expect([shipped, siem.taken.length]).toEqual([3 * perDay, 3 * perDay])
   return { ...workshop, siem, events, sinks, shipped }
 }
@@ -51,7 +46,7 @@ test('a renamed sink is held at a start, the others ship on, and each event arri
   expect(once.code).toBe(1)
   expect(once.stderr).toContain('sink files: held: ')
   expect(once.stderr).toContain('state rename-sink siem splunk')
-  const held = [linesBelow(events).length, siem.taken.length, linesBelow(`${events}-new`).length]
+  const held = [linesIn(events), siem.taken.length, linesIn(`${events}-new`)]
   expect(held).toEqual([3 * perDay, 3 * perDay, 3 * perDay + 5])
   const status = JSON.parse((await execute('status', '--json')).stdout) as Status
   const byName = new Map(status.routes.map((route) => [route.sink, route]))
@@ -72,9 +67,9 @@ test('a renamed sink is held at a start, the others ship on, and each event arri
   expect((await execute('state', 'rename-sink', 'archive', 'files')).code).toBe(0)
   expect((await execute('state', 'rename-sink', 'siem', 'splunk')).code).toBe(0)
   expect(await execute('run', '--once')).toMatchObject({ code: 0 })
-  for (const lines of [linesBelow(events), siem.taken, linesBelow(`${events}-new`)]) {
-    expect(lines).toHaveLength(3 * perDay + 5)
-    expect(new Set(lines.map(idOf)).size).toBe(lines.length)
+  for (const ids of [filed(events), sent(siem.taken), filed(`${events}-new`)]) {
+    expect(ids).toHaveLength(3 * perDay + 5)
+    expect(new Set(ids).size).toBe(ids.length)
   }
 })
 
@@ -93,7 +88,7 @@ test('a sink that is renamed on SIGHUP is held until a person decides', async ()
   await waitFor(isAll('failing'), { what: () => running.stderr() })
   simulator.append(101, today, 5)
   expect(running.stderr().match(/"event":"SinkHeld"/g)).toHaveLength(2)
-  expect([linesBelow(events).length, siem.taken.length]).toEqual([3 * perDay, 3 * perDay])
+  expect([linesIn(events), siem.taken.length]).toEqual([3 * perDay, 3 * perDay])
 
   // The http sink is a new one after all; the process takes that up without a restart.
   expect((await execute('state', 'new-sink', 'splunc')).stderr).toMatch(
@@ -113,7 +108,7 @@ test('a sink that is renamed on SIGHUP is held until a person decides', async ()
   // Lines before their commit would be cut at the stop.
   await waitFor(async () => (await delivered()) === perDay + 5, { what: () => running.stderr() })
   await running.kill('SIGTERM')
-  expect(new Set(linesBelow(events).map(idOf)).size).toBe(3 * perDay + 5)
+  expect(new Set(filed(events)).size).toBe(3 * perDay + 5)
 })
 
 test('a file sink refuses the folder of another sink of its state, also as a new sink, and takes one of another state', async () => {
@@ -124,12 +119,12 @@ test('a file sink refuses the folder of another sink of its state, also as a new
       { name: 'files', type: 'file', path: events },
     ],
   })
-  const before = linesBelow(events).length
+  const before = linesIn(events)
   const checked = await execute('check')
   expect(checked.stdout).toMatch(/sink files +fail .*has files of sink archive of the same state/i)
   expect((await execute('run', '--once')).code).toBe(1)
-  expect(linesBelow(events)).toHaveLength(before)
-  expect(linesBelow(`${events}-moved`)).toHaveLength(0)
+  expect(linesIn(events)).toBe(before)
+  expect(linesIn(`${events}-moved`)).toBe(0)
   const insisted = await execute('state', 'new-sink', 'files')
   expect(insisted).toMatchObject({ code: 1, stdout: '' })
   expect(insisted.stderr).toContain('Set another path')
@@ -174,12 +169,12 @@ test('a file sink whose folder cannot be read is held itself, and stops no other
   simulator.append(101, today, 5)
   const once = await execute('run', '--once')
   expect(once.code).toBe(1)
-  expect([linesBelow(events).length, siem.taken.length]).toEqual([shipped + 5, shipped + 5])
+  expect([linesIn(events), siem.taken.length]).toEqual([shipped + 5, shipped + 5])
   const status = await execute('status', '--json')
   const { routes } = JSON.parse(status.stdout) as Status
   const broken = routes.find(({ sink }) => sink === 'broken')
   expect(broken?.lastError?.message).toContain('not a directory (ENOTDIR)')
   rmSync(notAFolder)
   expect(await execute('run', '--once')).toMatchObject({ code: 0 })
-  expect(linesBelow(`${notAFolder}/x`)).toHaveLength(shipped + 5)
+  expect(linesIn(`${notAFolder}/x`)).toBe(shipped + 5)
 })

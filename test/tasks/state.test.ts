@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, cpSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { appendFileSync, cpSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { FileAudit } from '../../src/tasks/audit/audit-files.ts'
 import type { Status } from '../../src/status/fleet.ts'
 import { dayOf } from '../../src/domain/day.ts'
 import { readPage } from '../docs/pages.ts'
+import { linesIn } from '../e2e/shipped.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { executeWith, openWorkshop, openWorkshopWithApi } from './workshop.ts'
 
@@ -86,7 +87,7 @@ test('copies a state that a run writes to; a restored copy ships nothing of what
   {
     await using running = start(['run'])
     simulator.append(101, today, 5)
-    await waitFor(() => linesIn(folder) === 8, { what: () => running.stderr() })
+    await waitFor(() => linesIn(join(folder, 'events')) === 8, { what: () => running.stderr() })
     const done = await execute('state', 'backup', copy)
     expect(done.code).toBe(0)
     expect(done.stdout).toMatch(/^copied \d+\.\d MB from sqlite:.* to .*copy\.db\n$/)
@@ -96,7 +97,7 @@ test('copies a state that a run writes to; a restored copy ships nothing of what
   const taken = await execute('state', 'backup', copy)
   expect([taken.code, taken.stdout]).toEqual([1, ''])
   expect(taken.stderr).toMatch(/there is a file with that name: name a new one\n$/)
-  const before = linesIn(folder)
+  const before = linesIn(join(folder, 'events'))
   // As the page says for a volume: everything beside the state goes, too.
   const steps = /sh (?:shieldlog )?-c 'cd \/var\/lib\/shieldlog(?:\/var)? && (.+)' < copy\.db/g
   const scripts = [...readPage('docs/install.md').matchAll(steps)].map(([, script = '']) => script)
@@ -106,16 +107,10 @@ test('copies a state that a run writes to; a restored copy ships nothing of what
   expect(readdirSync(join(folder, 'var'))).toEqual(['shieldlog.db'])
   expect(statSync(join(folder, 'var', 'shieldlog.db')).mode & 0o777).toBe(0o600)
   expect((await execute('run', '--once')).code).toBe(0)
-  expect(linesIn(folder)).toBe(before)
+  expect(linesIn(join(folder, 'events'))).toBe(before)
   const audit = await execute('audit', '--deep', '--json')
   expect(JSON.parse(audit.stdout)).toMatchObject({ isEqual: true })
 })
-
-/** Lines in the files of the sink. */
-function linesIn(folder: string): number {
-  const files = globSync(join(folder, 'events', '**', '*.ndjson'))
-  return files.reduce((sum, file) => sum + readFileSync(file, 'utf8').split('\n').length - 1, 0)
-}
 
 test('forgets a sink and a zone that were removed from the configuration, once a person confirms it', async () => {
   const workshop = await openWorkshopWithApi({ days: 3, zones: [101, 102] }, { zones: [101, 102] })
