@@ -58,6 +58,8 @@ async function shipLoad(reading: Reading, load: Load): Promise<Failure | undefin
   const { end: guard, scan } = pages.at(-1)!.step
   if (left.length > 0 || guard === 'none' || guard === 'complete') return undefined
   const { job, checkpoint } = session
+  // One that began before the read request does not answer it: the request now gets a scan of its own.
+  if (job.readRequest !== undefined && scan.readRequest !== job.readRequest.id) return undefined
   if (guard === 'listing_shrank' && !isShrunkenAgain(checkpoint())) return undefined
   const why = guardText(guard, scan)
   // What a cache holds is soon gone.

@@ -203,6 +203,26 @@ describe('a read request', () => {
     expect(await read()).toMatchObject({ trouble: { code: 'scan_guarded' }, lastRequest: { id: 'once' } })
   })
 
+  it.each([
+    ['that shifts', listingOf(six, 2)],
+    [
+      'that goes round',
+      (asked) => (asked.cursor === null ? { events: six } : { events: [], next: asked.cursor }),
+    ],
+  ] satisfies [string, Answer][])(
+    'of `run --once` gets a scan of its own after one that began before it, on a listing %s',
+    async (_, answer) => {
+      const { stage, list, read } = await shipped(six)
+      await list(six.slice(3))
+      await list(six.slice(2), { mayGoOn: () => false })
+      expect(await read()).toMatchObject({ full: { pages: 1 }, shrunken: { scans: 1 } })
+      expect(await list(answer, { readRequest: { id: 'once' } })).toBeUndefined()
+      expect(stage.names()).toContain('ScanGuarded')
+      expect(await read()).toMatchObject({ lastRequest: { id: 'once', outcome: 'done' } })
+      expect([(await read()).trouble, (await read()).shrunken]).toEqual([undefined, undefined])
+    },
+  )
+
   it('of a resend must find or meet what was known before it', async () => {
     const { stage, list, read } = await shipped(six)
     await stage.complete()
