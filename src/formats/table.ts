@@ -1,6 +1,6 @@
 import type { Event } from '../domain/event/event.ts'
-import { isObject, type JsonObject } from '../domain/text/json.ts'
-import type { Cell, ColumnType, Table } from '../ports/delivery.ts'
+import { isObject } from '../domain/text/json.ts'
+import type { Cell, ColumnType, Leaf, Repeat, Scalar, Table } from '../ports/delivery.ts'
 import { jsonLine, type Parts } from './line.ts'
 
 /** What a format's columns are, besides the members that an event has. */
@@ -15,13 +15,16 @@ export function tableOf(
   members: (event: Event, parts: Parts) => object,
   partsOf: (event: Event) => Parts,
 ): Table {
-  const cells = columns.map(({ name, type, at = [name] }) => ({ at, toCell: toCellOf(type) }))
+  let leaf = 0
+  const givers = columns.map(({ name, type, at = [name] }) => ({ at, give: giverOf(type, () => leaf++) }))
   return {
     layout,
     columns,
-    row(event) {
+    row(event, leaves) {
       const held = members(event, partsOf(event))
-      return cells.map(({ at, toCell }) => toCell(valueAt(held, at)))
+      let bytes = 0
+      for (const { at, give } of givers) bytes += give(valueAt(held, at), leaves, 0, 0)
+      return bytes
     },
     line(cells) {
       const texts: Record<string, string | Record<string, string>> = { ...constants }
@@ -42,25 +45,63 @@ function valueAt(members: object, at: readonly string[]): unknown {
   return held
 }
 
+/** Gives a value to the leaves of its type. Returns the bytes of its texts, about. */
+type Give = (value: unknown, leaves: readonly Leaf[], level: number, repeat: Repeat) => number
+
 /** A value that does not fit the type is null, and never an error: that would cost its neighbours. */
-function toCellOf(type: ColumnType): (value: unknown) => Cell {
-  if (typeof type === 'string')
-    return (value) => (value === undefined || value === null ? null : scalarOf(value, type))
-  if ('list' in type) {
-    const toCell = toCellOf(type.list)
-    return (value) => (Array.isArray(value) ? value.map(toCell) : null)
+function giverOf(type: ColumnType, nextLeaf: () => number): Give {
+  if (typeof type === 'string') {
+    const leaf = nextLeaf()
+    return (value, leaves, level, repeat) => {
+      const scalar = value === undefined || value === null ? null : scalarOf(value, type)
+      leaves[leaf]!.add(scalar, scalar === null ? level : level + 1, repeat)
+      return typeof scalar === 'string' ? scalar.length : scalar === null ? 0 : 8
+    }
   }
-  if ('map' in type) return (value) => (isObject(value) ? mapOf(value, type.map) : null)
-  const members = type.struct.map(({ name, type }) => [name, toCellOf(type)] as const)
-  return (value) => {
-    if (!isObject(value)) return null
-    const cells: Record<string, Cell> = {}
-    for (const [name, toCell] of members) cells[name] = toCell(value[name])
-    return cells
+  if ('list' in type)
+    return repeated((value) => (Array.isArray(value) ? value : undefined), giverOf(type.list, nextLeaf))
+  if ('map' in type) return repeated(entriesOf, entryGiver(type.map, nextLeaf(), nextLeaf()))
+  const members = type.struct.map(({ name, type }) => ({ name, give: giverOf(type, nextLeaf) }))
+  return (value, leaves, level, repeat) => {
+    const held = isObject(value) ? value : undefined
+    const own = held === undefined ? level : level + 1
+    let bytes = 0
+    for (const { name, give } of members) bytes += give(held?.[name], leaves, own, repeat)
+    return bytes
   }
 }
 
-function scalarOf(value: unknown, type: ColumnType & string): Cell {
+function repeated(elementsOf: (value: unknown) => readonly unknown[] | undefined, give: Give): Give {
+  return (value, leaves, level, repeat) => {
+    const elements = elementsOf(value)
+    if (elements === undefined) return give(undefined, leaves, level, repeat)
+    if (elements.length === 0) return give(undefined, leaves, level + 1, repeat)
+    let bytes = 0
+    for (const [index, each] of elements.entries())
+      bytes += give(each, leaves, level + 2, index === 0 ? repeat : 1)
+    return bytes
+  }
+}
+
+function entriesOf(value: unknown): readonly [name: string, held: unknown][] | undefined {
+  return isObject(value) ? Object.entries(value).filter(([, held]) => held !== undefined) : undefined
+}
+
+function entryGiver(json: readonly string[], names: number, texts: number): Give {
+  return (entry, leaves, level, repeat) => {
+    if (entry === undefined) {
+      for (const leaf of [names, texts]) leaves[leaf]!.add(null, level, repeat)
+      return 0
+    }
+    const [name, held] = entry as [string, unknown]
+    const text = typeof held === 'string' && !json.includes(name) ? held : jsonLine(held)
+    leaves[names]!.add(name, level, repeat)
+    leaves[texts]!.add(text, level + 1, repeat)
+    return name.length + text.length
+  }
+}
+
+function scalarOf(value: unknown, type: ColumnType & string): Scalar {
   if (type === 'json') return jsonLine(value)
   if (type === 'text') return typeof value === 'string' ? value : null
   if (type === 'time') return typeof value === 'string' ? microsOf(value) : null
@@ -68,13 +109,6 @@ function scalarOf(value: unknown, type: ColumnType & string): Cell {
   const whole = value as number
   if (type === 'int64') return BigInt(whole)
   return whole === (whole | 0) ? whole : null
-}
-
-function mapOf(value: JsonObject, json: readonly string[]): Cell {
-  const entries = Object.entries(value).filter(([, held]) => held !== undefined)
-  const text = (key: string, held: unknown) =>
-    typeof held === 'string' && !json.includes(key) ? held : jsonLine(held)
-  return Object.fromEntries(entries.map(([key, held]) => [key, text(key, held)]))
 }
 
 /** Microseconds since the epoch; null for a text that is no time. What is smaller is cut. */

@@ -246,10 +246,10 @@ export interface Table {
   readonly layout: string
   readonly columns: readonly Column[]
   /**
-   * The values of an event, in the order of the columns. Throws for an event that has no form in this format; what only
-   * does not fit its column is null there.
+   * Gives the values of an event to the leaves of the columns. Returns the bytes of their texts, about. Throws for an event
+   * that has no form in this format; what only does not fit its column is null there.
    */
-  row(event: Event): readonly Cell[]
+  row(event: Event, leaves: readonly Leaf[]): number
   /** The line that such values stand for. Columns at the end may lack. */
   line(cells: readonly Cell[]): string
 }
@@ -275,4 +275,22 @@ export type ColumnType =
   | { readonly struct: readonly Column[] }
   | { readonly map: readonly string[] }
 
-export type Cell = null | string | number | bigint | readonly Cell[] | { readonly [name: string]: Cell }
+export type Scalar = null | string | number | bigint
+
+/**
+ * A column, or a member of one, that has no members itself, as Parquet keeps it. Those of a table are in the order in
+ * which its columns name them; a map has two, its names and its texts.
+ */
+export interface Leaf {
+  /**
+   * Called for each row, and once more for each further element of a list or map; no list is in another one.
+   *
+   * @param level - Parquet's definition level: how much of what may be absent on the way to the value is there
+   * @param repeat - Parquet's repetition level: 1 for a further element
+   */
+  add(value: Scalar, level: number, repeat: Repeat): void
+}
+
+export type Repeat = 0 | 1
+
+export type Cell = Scalar | readonly Cell[] | { readonly [name: string]: Cell }

@@ -3,7 +3,7 @@ import { constants, gzip, zstdCompress } from 'node:zlib'
 import type { Refusal } from '../domain/event/delivery.ts'
 import type { Event } from '../domain/event/event.ts'
 import { messageOf } from '../domain/failure.ts'
-import type { Cell, Format } from '../ports/delivery.ts'
+import type { Format } from '../ports/delivery.ts'
 
 /** The line of an event; undefined, and a refusal more, where the format cannot represent it. */
 export function lineOf(event: Event, format: Format, refusals: Refusal[]): string | undefined {
@@ -15,13 +15,8 @@ export function lineOf(event: Event, format: Format, refusals: Refusal[]): strin
   })
 }
 
-/** The row of an event; undefined, and a refusal more, where the format cannot represent it. */
-export function rowOf(event: Event, format: Format, refusals: Refusal[]): readonly Cell[] | undefined {
-  // The registry of formats gives a table to each.
-  return encodedAs(event, format, refusals, () => format.table!.row(event))
-}
-
-function encodedAs<Encoded>(
+/** What `encode` makes of an event; undefined, and a refusal more, where it throws. */
+export function encodedAs<Encoded>(
   event: Event,
   format: Format,
   refusals: Refusal[],

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Event } from '../../src/domain/event/event.ts'
 import { jsonText, type Json } from '../../src/domain/text/json.ts'
 import { formats, type FormatName } from '../../src/formats/registry.ts'
 import { eventsOf } from '../../src/shield/entries/to-event.ts'
 import { createRedactor } from '../../src/shield/redaction/redact.ts'
 import { defaults, entry, zone } from '../shield/samples.ts'
-import { expectLines } from './expect-lines.ts'
+import { expectLines, expectRows } from './expect-lines.ts'
 import { expectWhole } from './expect-whole.ts'
 import { mutated, runsOf } from './mutated.ts'
 import { withNumbers } from './with-numbers.ts'
@@ -97,13 +98,15 @@ const entries: fc.Arbitrary<Json> = fc.oneof(
   { weight: 1, arbitrary: anything },
 )
 
-test('any entries have lines in every format, and the same identity with any redaction', () => {
+test('any entries have lines and rows in every format, and the same identity with any redaction', async () => {
+  const all: Event[] = []
   fc.assert(
     fc.property(fc.array(entries, { minLength: 1, maxLength: 4 }), (page) => {
       const before = jsonText(page)
       const identities = redactors.map((redaction) => {
         const events = eventsOf(page, zone, createRedactor(redaction))
         for (const event of events) expectLines(event, zone.id)
+        all.push(...events)
         if (redaction === 'off')
           for (const [index, event] of events.entries()) expectWhole(page[index]!, event)
         return events.map(({ id, time, fingerprint }) => [id, time, fingerprint])
@@ -114,6 +117,7 @@ test('any entries have lines in every format, and the same identity with any red
     }),
     { numRuns: runsOf(150) },
   )
+  await expectRows(all)
 })
 
 test.for(Object.keys(formats) as FormatName[])(

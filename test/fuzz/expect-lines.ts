@@ -4,6 +4,7 @@ import type { Event } from '../../src/domain/event/event.ts'
 import { fingerprintOf } from '../../src/domain/event/fingerprint.ts'
 import { nativeSchema } from '../../src/formats/native-schema.ts'
 import { formats } from '../../src/formats/registry.ts'
+import { linesIn, writeParquet } from '../sinks/objects/parquet-file.ts'
 
 const everything = { labels: true, log: true, raw: true }
 const made = Object.entries(formats).flatMap(([name, make]) => [
@@ -39,7 +40,16 @@ export function expectLines(event: Event, zone: number): void {
     // By this a part of a lost store is compared, and by nothing else.
     expect(fingerprintOf(format.identify(line)!), name).toBe(event.fingerprint)
     expect(format.encode(event), name).toBe(line)
-    const { table } = format
-    if (table !== undefined) expect(table.line(table.row(event)), name).toBe(line)
+  }
+}
+
+/** The same of their rows in Parquet: they stand for these lines. */
+export async function expectRows(events: readonly Event[]): Promise<void> {
+  for (const { name, format } of made) {
+    if (format.table === undefined) continue
+    const rows = events.filter(({ time }) => time !== undefined || !needTime.has(name))
+    expect(await linesIn(await writeParquet(format.table, rows)), name).toEqual(
+      rows.map((event) => format.encode(event)),
+    )
   }
 }

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { exactJson } from '../../src/domain/text/decode.ts'
 import { isObject, jsonText, numberText, type Json, type JsonObject } from '../../src/domain/text/json.ts'
 import { createFormat } from '../../src/formats/registry.ts'
-import type { Column, ColumnType } from '../../src/ports/delivery.ts'
+import type { Column, ColumnType, Table } from '../../src/ports/delivery.ts'
 import { fencesOf } from '../docs/pages.ts'
 import { buildEvent } from '../formats/events.ts'
 import { writeParquet } from '../sinks/objects/parquet-file.ts'
@@ -106,8 +106,11 @@ describe.each(printed.filter(({ kind }) => kind.file === 'parquet'))(
       const older = readFileSync(`${projectFolder}test/fixtures/lake/${format}-1.parquet`)
       const table = createFormat({ format }).table!
       const columns = [...table.columns, { name: 'added', type: 'text' }] as const
-      const row = { cells: [...table.row(buildEvent()), 'new'], bytes: 1 }
-      const newer = await writeParquet({ ...table, columns }, [row])
+      const row: Table['row'] = (event, leaves) => {
+        leaves.at(-1)!.add('new', 1, 0)
+        return table.row(event, leaves)
+      }
+      const newer = await writeParquet({ ...table, columns, row }, [buildEvent()])
       const alone = await read([older])
       const { types, rows } = await read([older, newer, older])
       expect(types).toEqual({ ...alone.types, added: 'text' })

@@ -2,9 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import type { Refusal } from '../../domain/event/delivery.ts'
 import type { Event } from '../../domain/event/event.ts'
 import { cancelled } from '../../domain/failure.ts'
-import type { Cell, Format } from '../../ports/delivery.ts'
-import { compressors, joinTexts, lineOf, rowOf, type Text } from '../lines.ts'
-import type { Row } from './parquet.ts'
+import type { Format } from '../../ports/delivery.ts'
+import { compressors, encodedAs, joinTexts, lineOf, type Text } from '../lines.ts'
 import type { ObjectSettings } from './settings.ts'
 
 /** What an object is written as, and how the names of such objects end. */
@@ -38,11 +37,11 @@ export interface Draft {
   body(): Promise<Buffer>
 }
 
-interface Content<Piece extends { readonly bytes: number }> {
-  /** Undefined, and a refusal more, for an event that has no form in the format. */
-  piece(event: Event, refusals: Refusal[]): Piece | undefined
-  /** Returns a promise where that takes time. */
-  add(piece: Piece): Promise<void> | undefined
+interface Content {
+  /** Bytes that an event takes; undefined, and a refusal more, where it has no form in the format. */
+  offer(event: Event, refusals: Refusal[]): number | undefined
+  /** Takes in what was offered last. Returns a promise where that takes time. */
+  keep(): Promise<void> | undefined
   body(): Promise<Buffer>
 }
 
@@ -61,9 +60,9 @@ export async function draftOf(
 /** After so many events other work gets its turn. */
 const eventsInTurn = 500
 
-async function draftWith<Piece extends { readonly bytes: number }>(
+async function draftWith(
   given: readonly Event[],
-  { piece, add, body }: Content<Piece>,
+  { offer, keep, body }: Content,
   maxBytes: number,
   signal: AbortSignal,
 ): Promise<Draft> {
@@ -75,50 +74,43 @@ async function draftWith<Piece extends { readonly bytes: number }>(
       await setImmediate()
       if (signal.aborted) throw cancelled(signal.reason)
     }
-    const own = piece(event, refusals)
+    const own = offer(event, refusals)
     if (own === undefined) continue
     // With a line break, which a row has not.
-    const size = own.bytes + 1
+    const size = own + 1
     isPart = events.length > 0 && bytes + size > maxBytes
     if (isPart) break
     bytes += size
     events.push(event)
-    const adding = add(own)
-    if (adding !== undefined) await adding
+    const keeping = keep()
+    if (keeping !== undefined) await keeping
   }
   return { events, refusals, bytes, isPart, body }
 }
 
-function inLines(form: 'gzip' | 'zstd', format: Format): Content<Text> {
+function inLines(form: 'gzip' | 'zstd', format: Format): Content {
   const lines: Text[] = []
+  let offered: Text
   return {
-    piece(event, refusals) {
+    offer(event, refusals) {
       const text = lineOf(event, format, refusals)
-      return text === undefined ? undefined : { text, bytes: Buffer.byteLength(text) }
+      if (text === undefined) return undefined
+      offered = { text, bytes: Buffer.byteLength(text) }
+      return offered.bytes
     },
-    add: (line) => void lines.push(line),
+    keep: () => void lines.push(offered),
     body: () => compressors[form](joinTexts(lines, { before: '', between: '\n', after: '\n' })),
   }
 }
 
-async function inColumns(format: Format, signal: AbortSignal): Promise<Content<Row>> {
+async function inColumns(format: Format, signal: AbortSignal): Promise<Content> {
   // A megabyte of code that other forms need not load.
   const { createParquet } = await import('./parquet.ts')
-  const { add, end } = createParquet(format.table!, signal)
+  // The registry of formats gives a table to each.
+  const { offer, keep, end } = createParquet(format.table!, signal)
   return {
-    piece(event, refusals) {
-      const cells = rowOf(event, format, refusals)
-      return cells && { cells, bytes: cells.reduce((sum: number, cell) => sum + sizeOf(cell), 0) }
-    },
-    add,
+    offer: (event, refusals) => encodedAs(event, format, refusals, () => offer(event)),
+    keep,
     body: end,
   }
-}
-
-function sizeOf(cell: Cell): number {
-  if (cell === null) return 0
-  // To count bytes takes a twentieth of the time.
-  if (typeof cell === 'string') return cell.length
-  if (typeof cell !== 'object') return 8
-  return Object.values(cell).reduce((sum: number, each) => sum + sizeOf(each), 0)
 }

@@ -4,26 +4,24 @@ import {
   parquetMetadata,
   parquetReadObjects,
   parquetSchema,
-  type RowGroup,
   type SchemaElement,
+  type SchemaTree,
 } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
+import { writeColumn } from 'hyparquet-writer/src/column.js'
+import type { Event } from '../../domain/event/event.ts'
 import { cancelled } from '../../domain/failure.ts'
-import type { Cell, Column, ColumnType, Table } from '../../ports/delivery.ts'
-
-export interface Row {
-  readonly cells: readonly Cell[]
-  /** Of the texts in it, about. */
-  readonly bytes: number
-}
+import type { Cell, Column, ColumnType, Leaf, Repeat, Scalar, Table } from '../../ports/delivery.ts'
 
 /** More rows save a little space (1 in 50), and a reader cannot leave out as much by the statistics of `time`. */
 const rowsInGroup = 5_000
-/** A column with all of it takes a thirtieth of a second. */
+/** Of texts; a group ends with the row that reaches it. A column with all of it takes a thirtieth of a second. */
 const bytesInGroup = 8_388_608
 /** Their lines are given out together. */
 const rowsInPiece = 500
-const codec = 'ZSTD'
+/** The library's own. */
+const pageSize = 1_048_576
+const codec = 'ZSTD' as const
 const compressors = {
   // Level 3 is no smaller.
   [codec]: (bytes: Uint8Array) =>
@@ -32,67 +30,142 @@ const compressors = {
 const decompressors = { [codec]: (bytes: Uint8Array) => zstdDecompressSync(bytes) }
 const layoutKey = 'shieldlog.layout'
 
-/** A file in memory. Its bytes depend on the rows and the table only. Other work gets its turn after each column. */
+/**
+ * A file in memory. Its bytes depend on the events and the table only. Other work gets its turn after each column.
+ *
+ * The table gives the values of an event straight to the leaves of its columns, which are written one by one: the library
+ * would take each object apart once for each leaf of it, and that takes as long as all else.
+ */
 export function createParquet(table: Table, signal: AbortSignal) {
   const writer = new ByteWriter()
   const schema = schemaOf(table.columns)
   const kvMetadata = [{ key: layoutKey, value: table.layout }]
   const file = new ParquetWriter({ writer, schema, codec, compressors, kvMetadata, createdBy: 'shieldlog' })
+  const leaves = [...leavesIn(parquetSchema({ schema }), [])]
   /** Of the group that has not been written. */
-  let columns: Cell[][] = table.columns.map(() => [])
-  let [rows, bytes, allRows] = [0, 0, 0]
-
-  function hold(row: Row): void {
-    for (const [index, column] of columns.entries()) column.push(row.cells[index]!)
-    rows += 1
-    bytes += row.bytes
-  }
+  let [rows, bytes] = [0, 0]
+  /** Of the event that was offered last. */
+  let offered = 0
 
   async function writeGroup(): Promise<void> {
-    const [group, rowGroupSize] = [columns, rows]
-    columns = table.columns.map(() => [])
-    allRows += rows
+    const [num_rows, start] = [BigInt(rows), writer.offset]
     ;[rows, bytes] = [0, 0]
-    // The library writes a group at once, which takes a tenth of a second: it gets a column at a time.
-    for (const [index, { name, type }] of table.columns.entries()) {
+    const chunks = []
+    for (const leaf of leaves) {
       if (signal.aborted) throw cancelled(signal.reason)
-      const column = { name, data: group[index]!, statistics: hasStatistics(type) }
-      await file.write({ columnData: [column], rowGroupSize })
+      const written = writeColumn({ writer, ...leaf.taken() })
+      file.pendingIndexes.push(written)
+      chunks.push(written.chunk)
+      // A group takes a tenth of a second.
       await setImmediate()
     }
-    file.row_groups.push(joined(file.row_groups.splice(-table.columns.length)))
+    file.num_rows += num_rows
+    file.row_groups.push({
+      columns: chunks,
+      num_rows,
+      total_byte_size: chunks.reduce((sum, { meta_data }) => sum + meta_data!.total_uncompressed_size, 0n),
+      total_compressed_size: BigInt(writer.offset - start),
+    })
   }
 
   return {
-    /** Returns a promise where other rows have to be written before this one is taken. */
-    add(row: Row): Promise<void> | undefined {
-      const isFull = rows === rowsInGroup || (rows > 0 && bytes + row.bytes > bytesInGroup)
-      if (isFull) return writeGroup().then(() => hold(row))
-      hold(row)
-      return undefined
+    /** Returns the bytes of the event's texts, about. Only what is kept is written. Throws as the table does. */
+    offer(event: Event): number {
+      for (const leaf of leaves) leaf.drop()
+      offered = table.row(event, leaves)
+      return offered
+    },
+    /** Takes in the event that was offered last. Returns a promise where a group has to be written. */
+    keep(): Promise<void> | undefined {
+      for (const leaf of leaves) leaf.keep()
+      rows += 1
+      bytes += offered
+      return rows === rowsInGroup || bytes >= bytesInGroup ? writeGroup() : undefined
     },
     async end(): Promise<Buffer> {
       if (rows > 0) await writeGroup()
-      file.num_rows = BigInt(allRows)
       await file.finish()
       return Buffer.from(writer.getBytes())
     },
   }
 }
 
-/** The least and the greatest text of a group leave no group out, and take a sixth of the time. */
-function hasStatistics(type: ColumnType): boolean {
-  return type === 'time' || type === 'int32' || type === 'int64'
+function* leavesIn({ element, children }: SchemaTree, above: readonly SchemaElement[]): Generator<HeldLeaf> {
+  const path = [...above, element]
+  if (children.length === 0) yield new HeldLeaf(path)
+  for (const child of children) yield* leavesIn(child, path)
 }
 
-/** The group whose columns these are. */
-function joined(columns: readonly RowGroup[]): RowGroup {
-  return {
-    columns: columns.flatMap((each) => each.columns),
-    num_rows: columns[0]!.num_rows,
-    total_byte_size: columns.reduce((sum, each) => sum + each.total_byte_size, 0n),
-    total_compressed_size: columns.reduce((sum, each) => sum + (each.total_compressed_size ?? 0n), 0n),
+/** A leaf with its values in the group that has not been written. */
+class HeldLeaf implements Leaf {
+  readonly #path: SchemaElement[]
+  readonly #isRepeated: boolean
+  #values: (Scalar | Buffer)[] = []
+  #levels: number[] = []
+  #repeats: Repeat[] = []
+  #kept = 0
+
+  constructor(path: SchemaElement[]) {
+    this.#path = path
+    this.#isRepeated = path.some(({ repetition_type }) => repetition_type === 'REPEATED')
   }
+
+  add(value: Scalar, level: number, repeat: Repeat): void {
+    this.#values.push(value)
+    this.#levels.push(level)
+    if (this.#isRepeated) this.#repeats.push(repeat)
+  }
+
+  keep(): void {
+    this.#kept = this.#values.length
+  }
+
+  drop(): void {
+    if (this.#values.length === this.#kept) return
+    for (const held of [this.#values, this.#levels, this.#repeats])
+      held.length = Math.min(held.length, this.#kept)
+  }
+
+  /** What the library writes of it. It holds nothing afterwards. */
+  taken() {
+    this.drop()
+    const [values, definitionLevels, repetitionLevels] = [this.#values, this.#levels, this.#repeats]
+    ;[this.#values, this.#levels, this.#repeats, this.#kept] = [[], [], [], 0]
+    const [, ...path] = this.#path
+    const element = path.at(-1)!
+    const isText = element.type === 'BYTE_ARRAY'
+    const isPlain = isText && areDistinct(values)
+    return {
+      column: {
+        columnName: element.name,
+        element,
+        schemaPath: this.#path,
+        codec,
+        compressors,
+        // The least and the greatest text of a group leave no group out, and take a sixth of the time.
+        stats: !isText,
+        pageSize,
+        columnIndex: false,
+        offsetIndex: true,
+        ...(isPlain && { encoding: 'PLAIN' as const }),
+      },
+      pageData: {
+        // The library takes ten times as long to encode a text.
+        values: isPlain
+          ? values.map((value) => (typeof value === 'string' ? Buffer.from(value) : value))
+          : values,
+        definitionLevels,
+        repetitionLevels,
+        maxDefinitionLevel: path.filter(({ repetition_type }) => repetition_type !== 'REQUIRED').length,
+      },
+    }
+  }
+}
+
+/** A dictionary would have nearly all of these texts. */
+function areDistinct(values: readonly unknown[]): boolean {
+  const sample = values.slice(0, 1000)
+  return new Set(sample).size > 0.9 * sample.length
 }
 
 function schemaOf(columns: readonly Column[]): SchemaElement[] {

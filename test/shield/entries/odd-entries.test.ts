@@ -6,7 +6,7 @@ import { eventOfLine, eventsOf } from '../../../src/shield/entries/to-event.ts'
 import { createRedactor } from '../../../src/shield/redaction/redact.ts'
 import { wantsOf } from '../../../src/sinks/wants.ts'
 import { logForms, oddEntries } from '../../fixtures/odd-entries.ts'
-import { expectLines } from '../../fuzz/expect-lines.ts'
+import { expectLines, expectRows } from '../../fuzz/expect-lines.ts'
 import { expectWhole } from '../../fuzz/expect-whole.ts'
 import { defaults, zone } from '../samples.ts'
 
@@ -35,6 +35,8 @@ describe.each(rows)('$name', ({ entry, event, index }) => {
     }
   })
 })
+
+it('has a row in Parquet, which stands for its line', () => expectRows(events!))
 
 it('stands whole in every format that includes labels or log', () => {
   const other = { ja4: 't13d1516h2_8daaf6152771', feature: { bot: { score: '0.10' } }, tags: [1, [2]] }

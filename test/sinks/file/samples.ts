@@ -10,7 +10,11 @@ export function lineTable(encode: (event: Event) => string): Table {
   return {
     layout: 'lines/1',
     columns: [{ name: 'line', type: 'text' }],
-    row: (event) => [encode(event)],
+    row(event, [leaf]) {
+      const line = encode(event)
+      leaf!.add(line, 1, 0)
+      return line.length
+    },
     line: ([text]) => text as string,
   }
 }

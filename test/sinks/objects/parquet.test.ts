@@ -3,12 +3,12 @@ import fc from 'fast-check'
 import { parquetMetadata } from 'hyparquet'
 import { describe, expect, it, test } from 'vitest'
 import { createFormat, tableFor } from '../../../src/formats/registry.ts'
-import type { Cell, Table } from '../../../src/ports/delivery.ts'
+import type { Table } from '../../../src/ports/delivery.ts'
 import { draftOf } from '../../../src/sinks/objects/form.ts'
-import { readParquet } from '../../../src/sinks/objects/parquet.ts'
+import { createParquet, readParquet } from '../../../src/sinks/objects/parquet.ts'
 import { buildEvent, type EventParts } from '../../formats/events.ts'
 import { lineTable } from '../file/samples.ts'
-import { writeParquet } from './parquet-file.ts'
+import { linesIn, writeParquet } from './parquet-file.ts'
 
 const everything = { labels: true, log: true, raw: true }
 const forms = (['native', 'ocsf'] as const).flatMap((format) => [
@@ -16,18 +16,6 @@ const forms = (['native', 'ocsf'] as const).flatMap((format) => [
   createFormat({ format, include: everything, set: { env: 'prod', constructor: 'x' } }),
 ])
 const native = createFormat({ format: 'native' }).table!
-
-function write(table: Table, rows: readonly (readonly Cell[])[], signal?: AbortSignal): Promise<Buffer> {
-  return writeParquet(
-    table,
-    rows.map((cells) => ({ cells, bytes: 100 })),
-    signal,
-  )
-}
-
-async function linesIn(file: Buffer, tables = tableFor): Promise<string[]> {
-  return (await Array.fromAsync(readParquet(file, tables))).flat()
-}
 
 function metadataOf(file: Buffer) {
   return parquetMetadata(Uint8Array.from(file).buffer)
@@ -53,10 +41,7 @@ const odd: EventParts[] = [
 test('what is written is read back as the lines that it stands for', async () => {
   for (const format of forms) {
     const events = odd.map((parts) => buildEvent(parts))
-    const file = await write(
-      format.table!,
-      events.map((event) => format.table!.row(event)),
-    )
+    const file = await writeParquet(format.table!, events)
     expect(await linesIn(file), format.name).toEqual(events.map((event) => format.encode(event)))
   }
 })
@@ -64,7 +49,7 @@ test('what is written is read back as the lines that it stands for', async () =>
 test('an event without a time is a row of native, and a null in its column', async () => {
   const { time: _, timeMs: __, ...timeless } = buildEvent()
   const format = createFormat({ format: 'native' })
-  const file = await write(native, [native.row(timeless), native.row(buildEvent())])
+  const file = await writeParquet(native, [timeless, buildEvent()])
   expect(await linesIn(file)).toEqual([timeless, buildEvent()].map((event) => format.encode(event)))
 })
 
@@ -99,12 +84,7 @@ test('a value of a wrong kind is null in its column, and costs its neighbours no
     fc.asyncProperty(parts, async (wrong) => {
       // As if the normaliser did not do what its types say.
       const bad = { ...buildEvent({ id: 'bad' }), ...(wrong as EventParts) } as typeof good
-      const lines = await linesIn(
-        await write(
-          native,
-          [good, bad, good].map((event) => native.row(event)),
-        ),
-      )
+      const lines = await linesIn(await writeParquet(native, [good, bad, good]))
       expect(lines.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(['good', 'bad', 'good'])
       expect(lines[0]).toBe(lines[2])
     }),
@@ -132,12 +112,13 @@ function watchTurns(): () => number {
 }
 
 describe('a file', () => {
-  const rows = (count: number) => Array.from({ length: count }, (_, index) => [`line ${index}`])
-  const lines = lineTable(() => '')
+  const events = (count: number) =>
+    Array.from({ length: count }, (_, index) => buildEvent({ id: `line ${index}` }))
+  const lines = lineTable(({ id }) => id)
 
   it('is the same for the same rows', async () => {
-    const events = odd.map((parts) => native.row(buildEvent(parts)))
-    expect((await write(native, events)).equals(await write(native, events))).toBe(true)
+    const events = odd.map((parts) => buildEvent(parts))
+    expect((await writeParquet(native, events)).equals(await writeParquet(native, events))).toBe(true)
   })
 
   it('has groups of 5,000 rows, which are read one by one; no rows are a file, too', async () => {
@@ -146,17 +127,32 @@ describe('a file', () => {
       [5_000, [5_000]],
       [10_001, [5_000, 5_000, 1]],
     ] as const) {
-      const file = await write(lines, rows(count))
+      const file = await writeParquet(lines, events(count))
       expect(metadataOf(file).row_groups.map(({ num_rows }) => Number(num_rows))).toEqual(groups)
-      expect(await linesIn(file, () => lines)).toEqual(rows(count).flat())
+      expect(await linesIn(file, () => lines)).toEqual(events(count).map(({ id }) => id))
     }
   })
 
-  it('has no group of more than 8 MiB of texts, unless one row has more', async () => {
+  it('ends a group with the row that reaches 8 MiB of texts', async () => {
     const sizes = [5_000_000, 3_000_000, 1_000_000, 9_000_000, 1, 8_388_607, 1]
-    const given = sizes.map((bytes, index) => ({ cells: [`line ${index}`], bytes }))
-    const { row_groups } = metadataOf(await writeParquet(lines, given))
-    expect(row_groups.map(({ num_rows }) => Number(num_rows))).toEqual([2, 1, 1, 2, 1])
+    const events = sizes.map((size) => buildEvent({ id: 'x'.repeat(size) }))
+    const { row_groups } = metadataOf(await writeParquet(lines, events))
+    expect(row_groups.map(({ num_rows }) => Number(num_rows))).toEqual([3, 1, 2, 1])
+  })
+
+  it('has only the events that were kept', async () => {
+    const { signal } = new AbortController()
+    for (const { table, encode } of forms) {
+      const { offer, keep, end } = createParquet(table!, signal)
+      const kept = odd.map((parts) => buildEvent(parts))
+      for (const event of kept) {
+        offer(buildEvent({ id: 'too large' }))
+        offer(event)
+        await keep()
+      }
+      offer(buildEvent({ id: 'too large' }))
+      expect(await linesIn(await end())).toEqual(kept.map((event) => encode(event)))
+    }
   })
 
   it('is written and read without keeping other work waiting for 50 ms', async () => {
@@ -177,15 +173,15 @@ describe('a file', () => {
 
   it('is not written to its end once it is aborted', async () => {
     const stopping = new AbortController()
-    const writing = write(lines, rows(20_000), stopping.signal)
+    const writing = writeParquet(lines, events(20_000), stopping.signal)
     stopping.abort()
     await expect(writing).rejects.toMatchObject({ kind: 'cancelled' })
   })
 
   it('says who wrote it, its layout, and the earliest and the latest time of each group', async () => {
     const times = ['2025-11-20T12:00:00.123456Z', '2025-11-20T11:00:00.000Z', '2025-11-20T13:00:00.000Z']
-    const events = times.map((time) => native.row(buildEvent({ time, timeMs: Date.parse(time) })))
-    const { created_by, key_value_metadata, row_groups } = metadataOf(await write(native, events))
+    const events = times.map((time) => buildEvent({ time, timeMs: Date.parse(time) }))
+    const { created_by, key_value_metadata, row_groups } = metadataOf(await writeParquet(native, events))
     expect(created_by).toBe('shieldlog')
     expect(key_value_metadata).toEqual([{ key: 'shieldlog.layout', value: 'native/1' }])
     expect(row_groups[0]!.columns[1]!.meta_data).toMatchObject({
@@ -196,9 +192,9 @@ describe('a file', () => {
   })
 
   it('of another layout, of nobody or damaged is an error', async () => {
-    const file = await write({ ...native, layout: 'native/9' }, [native.row(buildEvent())])
+    const file = await writeParquet({ ...native, layout: 'native/9' }, [buildEvent()])
     await expect(linesIn(file)).rejects.toThrow('this version cannot read columns of layout native/9')
-    const whole = await write(native, [native.row(buildEvent())])
+    const whole = await writeParquet(native, [buildEvent()])
     await expect(linesIn(whole.subarray(0, -9))).rejects.toThrow()
     const damaged = Buffer.from(whole)
     damaged.fill(0xff, 4, 200)
@@ -222,12 +218,14 @@ describe('columns', () => {
   })
 
   it('that an older version did not have are absent in its lines', async () => {
-    const older = { ...native, columns: native.columns.slice(0, -4) }
+    const columns = native.columns.slice(0, -4)
+    const spare = native.columns.map(() => ({ add: () => undefined }))
+    const row: Table['row'] = (event, leaves) => native.row(event, [...leaves, ...spare])
     const [before, now] = [buildEvent({ id: 'a' }), buildEvent({ id: 'b' })]
     const format = createFormat({ format: 'native', include: { labels: false, log: false } })
     const lines = [
-      ...(await linesIn(await write(older, [native.row(before)]))),
-      ...(await linesIn(await write(native, [format.table!.row(now)]))),
+      ...(await linesIn(await writeParquet({ ...native, columns, row }, [before]))),
+      ...(await linesIn(await writeParquet(format.table!, [now]))),
     ]
     expect(lines).toEqual([before, now].map((event) => format.encode(event)))
   })
