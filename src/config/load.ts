@@ -2,6 +2,7 @@ import { ConfigErrors, isWithin, valueAt } from './errors.ts'
 import { type Environment, quotedNames, unknownNames } from './environment.ts'
 import { type LoadOptions, ConfigReading } from './reading.ts'
 import { checkSinks, resolveConfig } from './resolve.ts'
+import { Secret } from '../domain/text/secret.ts'
 import { type Config, ServerAddress } from './schema.ts'
 import { configWarnings, readableSecretsWarnings } from './warnings.ts'
 
@@ -46,22 +47,21 @@ export function loadConfig(options: LoadOptions = {}): Loaded {
 }
 
 /**
- * Where the configured server listens. Needs no secret and does not fail because of another setting, so that a probe can
- * ask it. Throws ConfigErrors.
+ * Where the configured server listens, and its token, which may not be resolved. Needs no secret and does not fail
+ * because of another setting, so that a probe can ask it. Throws ConfigErrors.
  */
 export function loadServerAddress(
   config: string | undefined,
   env: Environment = process.env,
   cwd = process.cwd(),
-): ServerAddress & { readonly hasToken: boolean } {
+): ServerAddress & { readonly token?: Secret } {
   const reading = new ConfigReading(env, { argv: { config }, cwd, needs: 'nothing' })
   reading.parse()
   const own = ['server.host', 'server.port']
   const errors = reading.errors.filter(({ path }) => path === '' || own.some((each) => isWithin(each, path)))
   if (errors.length > 0) throw new ConfigErrors(errors, reading.searched)
-  const [host, port] = ['host', 'port'].map((key) => valueAt(reading.written, ['server', key]))
-  const hasToken = ['token', 'tokenFile'].some(
-    (key) => (valueAt(reading.written, ['server', key]) ?? null) !== null,
+  const [host, port, token] = ['host', 'port', 'token'].map((key) =>
+    valueAt(reading.written, ['server', key]),
   )
-  return { ...ServerAddress.parse({ host, port }), hasToken }
+  return { ...ServerAddress.parse({ host, port }), ...(token instanceof Secret && { token }) }
 }

@@ -11,6 +11,8 @@ export interface RouteDeps {
   readonly health: () => HealthState
   /** Why it is not ready, for people; none where it is. */
   readonly notReady: () => Promise<readonly string[]>
+  /** One of them that anybody may read. */
+  readonly openReason?: () => string | undefined
   readonly status: () => Promise<object>
   /** Undefined until the process has its store. */
   readonly views: () => PageViews | undefined
@@ -41,7 +43,9 @@ export function createRoutes(deps: RouteDeps): ReadonlyMap<string, Route> {
       messageOf(error),
     ])
     const ready = reasons.length === 0
-    return jsonReply(ready ? 200 : 503, access === 'no token' ? { ready } : { ready, reasons })
+    if (access !== 'no token') return jsonReply(ready ? 200 : 503, { ready, reasons })
+    const open = deps.openReason?.()
+    return jsonReply(ready ? 200 : 503, { ready, ...(open !== undefined && { reasons: [open] }) })
   }
 
   async function statusReply(): Promise<Reply> {

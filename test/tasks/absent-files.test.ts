@@ -63,30 +63,59 @@ test('run waits for a secret that is not there yet with one line, then ships; a 
   expect(await statusWith('second')).toBe(200)
 })
 
+const named = (setting: string) => expect.stringMatching(RegExp(`${setting}.*absent`)) as string
+const openReason = 'waits for the file of server.tokenFile; the other reasons need that token'
+
 test.each([
-  ['gives the reason', { accessKeyFile: './absent' }, {}],
-  ['gives the reason only to who has the token, which nobody has', { accessKey }, { tokenFile: './absent' }],
-])('run that waits for a file answers probes: alive, not ready; it %s', async (_, api, server) => {
+  ['gives the reason', { accessKeyFile: './absent' }, {}, [named('api.accessKeyFile')], undefined],
+  ['gives it only to who has the token', { accessKeyFile: './absent' }, { token: 'own' }, undefined, 'own'],
+  [
+    'says that the token is what it waits for',
+    { accessKey },
+    { tokenFile: './absent' },
+    [openReason],
+    undefined,
+  ],
+])(
+  'run that waits for a file answers probes: alive, not ready; it %s',
+  async (_, api, server, open, token) => {
+    const port = await freePort()
+    const { simulator } = await openWorkshopWithApi({ days: 5 })
+    const { folder, start } = openWorkshop({
+      api: { baseUrl: simulator.url, ...api },
+      server: { port, ...server },
+    })
+    await using running = start(['run'])
+    await running.waitForLine(/waits for files/)
+    const ask = async (path: string, authorization = '') => {
+      const headers = { ...(authorization !== '' && { authorization: `Bearer ${authorization}` }) }
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers })
+      return [answer.status, await answer.json()] as const
+    }
+    await waitFor(async () => (await ask('/healthz').catch(() => [0]))[0] === 200, { what: 'the server' })
+    expect(await ask('/readyz')).toEqual([503, { ready: false, ...(open && { reasons: open }) }])
+    if (token !== undefined)
+      expect(await ask('/readyz', token)).toEqual([
+        503,
+        { ready: false, reasons: [named('api.accessKeyFile')] },
+      ])
+    writeFileSync(join(folder, 'absent'), accessKey)
+    await waitFor(async () => (await ask('/readyz').catch(() => [0]))[0] === 200, {
+      what: () => running.stderr(),
+    })
+  },
+)
+
+test('a token whose file comes while run waits for another file gives the reason', async () => {
   const port = await freePort()
-  const { simulator } = await openWorkshopWithApi({ days: 5 })
-  const { folder, start } = openWorkshop({
-    api: { baseUrl: simulator.url, ...api },
-    server: { port, ...server },
-  })
+  const server = { port, tokenFile: './token' }
+  const { folder, start } = openWorkshop({ api: { accessKeyFile: './absent' }, server })
   await using running = start(['run'])
-  await running.waitForLine(/waits for files/)
-  const ask = async (path: string) => {
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`)
-    return [answer.status, await answer.text()] as const
-  }
-  await waitFor(async () => (await ask('/healthz').catch(() => [0]))[0] === 200, { what: 'the server' })
-  const [status, text] = await ask('/readyz')
-  expect(status).toBe(503)
-  expect(text).toMatch('tokenFile' in server ? /^{"ready":false}\n$/ : /api\.accessKeyFile.*absent/)
-  writeFileSync(join(folder, 'absent'), accessKey)
-  await waitFor(async () => (await ask('/readyz').catch(() => [0]))[0] === 200, {
-    what: () => running.stderr(),
-  })
+  await running.waitForLine(/ServerListening/)
+  writeFileSync(join(folder, 'token'), 'first')
+  const headers = { authorization: 'Bearer first' }
+  const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { headers })
+  expect(await answer.json()).toEqual({ ready: false, reasons: [named('api.accessKeyFile')] })
 })
 
 test('run that waits for a secret ends with 0 at a signal', async () => {

@@ -6,7 +6,7 @@ import { Daemon } from '../../process/daemon.ts'
 import { fleetState } from '../../assemble/state.ts'
 import { printable, counted, firstOf, sumOf } from '../../domain/text/terminal-text.ts'
 import { systemClock } from '../../clock.ts'
-import { ConfigErrors, errorLine } from '../../config/errors.ts'
+import { ConfigErrors, errorLine, isWithin } from '../../config/errors.ts'
 import { loadServerAddress, type Loaded } from '../../config/load.ts'
 import { createLogger } from '../../telemetry/logger.ts'
 import { createMetrics } from '../../telemetry/metrics/metrics.ts'
@@ -145,37 +145,48 @@ async function loadOnceThere(
   { stderr, signal }: Io,
 ): Promise<Loaded> {
   await using waiting = new AsyncDisposableStack()
-  let reason = ''
+  let absent: ConfigErrors['errors'] = []
   for (;;) {
     try {
       return load()
     } catch (error) {
       if (!(error instanceof ConfigErrors) || !error.mayPass) throw error
-      const isFirst = reason === ''
-      reason = `waits for files that the configuration names: ${error.errors.map(errorLine).join(' ')}`
-      if (isFirst) waiting.defer(await answerProbes(file, () => reason, stderr))
+      const isFirst = absent.length === 0
+      absent = error.errors
+      if (isFirst) waiting.defer(await answerProbes(file, () => absent, stderr))
     }
     await systemClock.sleep(askAgainMs, signal)
   }
 }
 
 /** Logs the reason, too. Resolves with what ends the answers. */
-async function answerProbes(file: string | undefined, reason: () => string, stream: Io['stderr']) {
-  const { hasToken, ...address } = loadServerAddress(file)
+async function answerProbes(
+  file: string | undefined,
+  absent: () => ConfigErrors['errors'],
+  stream: Io['stderr'],
+) {
+  const { token, ...address } = loadServerAddress(file)
+  const reason = () => `waits for files that the configuration names: ${absent().map(errorLine).join(' ')}`
   const logger = createLogger({ level: 'info', format: 'auto', stream })
   logger.line('warn', 'Warned', `configuration: ${reason()}`)
   // No probe knows a port that is not chosen yet, and the process will have another one.
   if (address.port === 0) return () => undefined
   const metrics = createMetrics({ version, clock: systemClock })
+  // While the file of the token is what is not there yet, nobody has it.
+  const read = () => loadServerAddress(file).token?.reveal() ?? randomUUID()
+  const own = token?.isResolved === false ? new Secret(randomUUID(), read) : token
   const server = await startServer({
     ...address,
-    // The token may be what is not there yet: nobody has it.
-    ...(hasToken && { token: new Secret(randomUUID()) }),
+    token: own,
     clock: systemClock,
     metrics,
     telemetry: createTelemetry(logger, metrics, systemClock),
     health: () => ({ healthy: true, loops: [] }),
     notReady: async () => [reason()],
+    openReason() {
+      const of = absent().find(({ path }) => isWithin(path, 'server'))?.path
+      return of && `waits for the file of ${of}; the other reasons need that token`
+    },
     status: async () => ({ starting: true }),
     views: () => undefined,
   })
