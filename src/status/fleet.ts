@@ -95,23 +95,34 @@ export async function readFleet(deps: StatusDeps, isChosen: Choose = () => true)
     ...observed,
     ...status,
     differences: differences.filter(({ stream }) => isChosen(stream)),
-    newSince: newSince(whole, stored),
-    blindSinks: deps.blindSinks ?? [],
+    ...newState(whole, stored, deps.blindSinks ?? []),
     foreign: foreign ?? [],
   }
   return { observed, status: { ...status, problems: problemsOf(facts) } }
 }
 
-/** When the first stream of a state began that is younger than a day: it knows of nothing that was shipped before. */
-function newSince({ at, routes, settings }: Observation, stored: readonly Route[]): string | undefined {
+/** A sink whose first stream began later than the state by this much was added to it: it has nothing of another state. */
+const addedAfterMs = 3_600_000
+
+/**
+ * When the first stream of a state began that is younger than a day: it knows of nothing that was shipped before; and
+ * those sinks that began with it.
+ */
+function newState({ at, routes, settings }: Observation, stored: readonly Route[], sinks: readonly string[]) {
   const atMs = Date.parse(at)
-  const first = firstReadable(shiftDay(dayOf(atMs), -1), settings.policy.readableDays)
-  if (stored.some(({ firstDay }) => firstDay < first)) return undefined
-  let sinceMs = Infinity
-  for (const { planned } of routes)
+  const began = new Map<string, number>()
+  for (const { planned, summary } of routes)
     for (const { checkpoint } of planned.live)
-      if (checkpoint !== undefined) sinceMs = Math.min(sinceMs, checkpoint.createdAtMs)
-  return sinceMs < Infinity && atMs - sinceMs < dayMs ? iso(sinceMs) : undefined
+      if (checkpoint !== undefined)
+        began.set(summary.sink, Math.min(began.get(summary.sink) ?? Infinity, checkpoint.createdAtMs))
+  const sinceMs = Math.min(...began.values())
+  const first = firstReadable(shiftDay(dayOf(atMs), -1), settings.policy.readableDays)
+  const isNew =
+    sinceMs < Infinity && atMs - sinceMs < dayMs && stored.every(({ firstDay }) => firstDay >= first)
+  return {
+    newSince: isNew ? iso(sinceMs) : undefined,
+    blindSinks: sinks.filter((sink) => (began.get(sink) ?? sinceMs) <= sinceMs + addedAfterMs),
+  }
 }
 
 /** Its routes are made while they are read: the days of a large fleet all at once are costly to keep. */

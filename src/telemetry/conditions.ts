@@ -81,8 +81,9 @@ export function createConditions(nowMs: () => number, tell: Logger['line']) {
     const affected = zones.size > 1 ? `, ${zones.size} zones` : ''
     const times = counted(count, 'time')
     const duration = durationText((nowMs() - beganAtMs) / 1000)
-    if (!latest.hasEnd) return `${times} in ${duration}${affected}, last: ${latest.message}`
-    return `${told === 'ends' ? 'ended' : 'still'} after ${duration} (${times}${affected}), last: ${latest.message}`
+    const took = (word: string) => (duration === '0 s' ? '' : ` ${word} ${duration}`)
+    if (!latest.hasEnd) return `${times}${took('in')}${affected}, last: ${latest.message}`
+    return `${told === 'ends' ? 'ended' : 'still'}${took('after')} (${times}${affected}), last: ${latest.message}`
   }
 
   function removeMembers(condition: Condition, isGone: (member: string, untilMs: number) => boolean): void {

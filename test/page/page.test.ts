@@ -263,19 +263,26 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     await page.locator('#token-text').waitFor()
   })
 
-  it.each([390, 1280, 2560])('fits %d px', async (width) => {
-    const { page, day } = await showDay(story(), shop, { viewport: { width, height: 900 } })
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
-    // Whatever is wider scrolls in its own place, and today is in sight.
-    const { x, width: own } = (await cell(page, shop).boundingBox())!
-    expect([x >= 0, x + own <= width]).toEqual([true, true])
-    // `SHIELDLOG_TEST_PICTURES=docs/pictures` writes the pictures of the documentation.
-    const folder = process.env['SHIELDLOG_TEST_PICTURES']
-    if (folder === undefined) return
-    if (width === 1280) await day.screenshot({ path: `${folder}/page-day.png` })
-    await page.locator('#day-close').click()
-    await day.waitFor({ state: 'hidden' })
-    await page.evaluate('document.activeElement?.blur(); scrollTo(0, 0)')
-    await page.screenshot({ path: `${folder}/page-${width}.png` })
-  })
+  it.each([390, 1280, 2560])(
+    'fits %d px, and has names of metrics only where there is room',
+    async (width) => {
+      const { page, day } = await showDay(story(), shop, { viewport: { width, height: 900 } })
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
+      const named = 'getComputedStyle(document.querySelector(".metrics")).display !== "none"'
+      expect(await page.evaluate(named)).toBe(width > 600)
+      const hint = 'getComputedStyle(document.querySelector(".scroll")).backgroundImage'
+      expect(await page.evaluate(hint)).toContain('linear-gradient')
+      // Whatever is wider scrolls in its own place, and today is in sight.
+      const { x, width: own } = (await cell(page, shop).boundingBox())!
+      expect([x >= 0, x + own <= width]).toEqual([true, true])
+      // `SHIELDLOG_TEST_PICTURES=docs/pictures` writes the pictures of the documentation.
+      const folder = process.env['SHIELDLOG_TEST_PICTURES']
+      if (folder === undefined) return
+      if (width === 1280) await day.screenshot({ path: `${folder}/page-day.png` })
+      await page.locator('#day-close').click()
+      await day.waitFor({ state: 'hidden' })
+      await page.evaluate('document.activeElement?.blur(); scrollTo(0, 0)')
+      await page.screenshot({ path: `${folder}/page-${width}.png` })
+    },
+  )
 })

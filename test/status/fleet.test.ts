@@ -8,9 +8,9 @@ import { policy, stream, today } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, zone } from '../pump/stage.ts'
 
 /** A state whose first stream was just read, and what is a problem of it besides that nothing ships. */
-async function begun(blindSinks: readonly string[] = [stream.sink]) {
+async function begun(blindSinks: readonly string[] = [stream.sink], sinks = [stream.sink]) {
   const stage = await createStage()
-  const settings = () => ({ zones: [zone], sinks: [stream.sink], policy })
+  const settings = () => ({ zones: [zone], sinks, policy })
   const deps = { ...stage, telemetry: stage.deps.telemetry, turn: setImmediate, settings, blindSinks }
   const planner = new Planner(deps)
   stage.script.answer = listingOf([eventAt(0)], 5)
@@ -35,6 +35,21 @@ test('a new state is told for a day, with what it ships to sinks that do not sho
   ])
   await stage.clock.advance(dayMs)
   expect(await problems()).toEqual([])
+})
+
+test('a sink that was added to a new state an hour later or more is not named: nothing was shipped to it before', async () => {
+  const sinks = [stream.sink, 'soon', 'later']
+  const { stage, problems } = await begun(sinks, sinks)
+  const told = async () => (await problems()).map(({ text }) => text)
+  const texts = (...named: string[]) => [
+    expect.stringMatching(`^The state is new .* of 1 zone to ${named.join(', ')}\\.$`) as string,
+  ]
+  await stage.clock.advance(50 * 60_000)
+  await stage.pump({ stream: { ...stream, sink: 'soon' } })
+  await stage.clock.advance(20 * 60_000)
+  expect(await told()).toEqual(texts(...sinks))
+  await stage.pump({ stream: { ...stream, sink: 'later' } })
+  expect(await told()).toEqual(texts(stream.sink, 'soon'))
 })
 
 test('a state is not new where only file sinks are shipped to, or where it knows a route from earlier', async () => {

@@ -48,6 +48,19 @@ test('reports successful steps, and leaves no files', async () => {
   ])
 })
 
+test('the column of the steps is as wide as the longest name of a zone or sink', async () => {
+  const { execute } = await openWorkshopWithApi(
+    { days: 1 },
+    { zones: [{ id: 101, name: 'magazine-shop' }, 102] },
+  )
+  const { stdout } = await execute('check')
+  const [first, ...others] = stdout
+    .split('\n')
+    .flatMap((line) => /^.*? +(?=ok {4}|note {2})/.exec(line) ?? [])
+    .map(({ length }) => length)
+  expect([first, new Set(others)]).toEqual(['  zone 101 magazine-shop  '.length, new Set([first])])
+})
+
 test('sends no request with --offline', async () => {
   const { code, stdout, stderr } = await openWorkshop().execute('check', '--offline')
   expect([code, stderr]).toEqual([0, ''])

@@ -30,6 +30,15 @@ it('a lasting failure is logged when it begins, every ten minutes with counts, a
   expect(lines[1]).toMatchObject({ zones: 300, count: 3001, account: 'default', sink: 'archive' })
 })
 
+it('a condition of less than half a second is told without a duration', () => {
+  const { log, emit } = setUp()
+  for (const zone of [101, 102]) emit(failed(zone))
+  emit({ name: 'Stopped' })
+  expect(log.lines()[1]?.['msg']).toBe(
+    'still (2 times, 2 zones), last: zone 102 → archive: no answer within 30 s',
+  )
+})
+
 it('each of the zones of a condition is named: every ten minutes, at its end, and where the process stops before', async () => {
   const { clock, log, emit, tick } = setUp('info', 500)
   const refuses = { code: 'sink_refuses', kind: 'stop' } as const

@@ -134,7 +134,7 @@ function* accountFindings(
   yield note(`this host's clock is ${how} (account ${name}); set it, for example by NTP`)
 }
 
-function zoneStep({ id, name }: Zone): string {
+export function zoneStep({ id, name }: Zone): string {
   return name === '' || name === String(id) ? `  zone ${id}` : `  zone ${id} ${printable(name, 20)}`
 }
 

@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
 import { check as findingsOf, type CheckOptions } from './check.ts'
+import { zoneStep } from './api.ts'
 import type { StepResult } from './result.ts'
+import { sinkStep } from './sinks.ts'
 import type { Loaded } from '../../config/load.ts'
 import { counted, printable, wrapPlain } from '../../domain/text/terminal-text.ts'
 import { exitCodes, type Registration } from '../command.ts'
@@ -21,12 +23,15 @@ export function register({ command, io, exit, load }: Registration): void {
 export async function check(loaded: Loaded, options: CheckOptions, { stdout, signal }: Io): Promise<number> {
   const { json = false } = options
   const paint = paintFor(stdout)
+  const { zones, sinks } = loaded.config
+  const steps = [...zones.map(zoneStep), ...sinks.map(sinkStep)].map(({ length }) => length)
+  const stepWidth = Math.min(mostStepWidth, Math.max(leastStepWidth, ...steps))
   const findings: StepResult[] = []
   for await (const { step, mark, text, command } of findingsOf(loaded, options, signal)) {
     const told = command === undefined ? text : `${text}: ${commandLine(command)}`
     const finding = { step, mark, text: printable(told) }
     findings.push({ ...finding, step: step.trim() })
-    if (!json) stdout.write(findingLines(finding, paint))
+    if (!json) stdout.write(findingLines(finding, stepWidth, paint))
   }
   const problems = findings.filter(({ mark }) => mark === 'fail').length
   const them = problems === 1 ? 'it' : 'them'
@@ -41,9 +46,9 @@ function exitCodeOf(problems: number): number {
 }
 
 /** Of the column of the steps; a longer one moves its own line. */
-const stepWidth = 15
+const [leastStepWidth, mostStepWidth] = [15, 40]
 
-function findingLines({ step, mark, text }: StepResult, paint: Paint): string {
+function findingLines({ step, mark, text }: StepResult, stepWidth: number, paint: Paint): string {
   const head = `${step.padEnd(stepWidth)}  `
   const words = { ok: paint.good('ok  '), note: 'note', fail: paint.bad('FAIL') }
   const lines = wrapPlain(text, Math.max(20, paint.width - head.length - 6))
