@@ -5,7 +5,7 @@ COPY package.json package-lock.json ./
 # Runs no package scripts; the development dependencies are for the build only.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY LICENSE ./
-COPY config/build.ts config/bundle.ts config/sbom.sh ./config/
+COPY config/build.ts config/bundle.ts config/ready.js config/sbom.sh ./config/
 COPY src ./src
 # The bundled program takes half the CPU time of a start from the sources, and 30 MB less memory. It keeps the name of
 # the source that it was made of. The packages in it stay beside it, with their licences and a list of them.

@@ -96,3 +96,25 @@ test('without installed packages the remedy is npm ci, in one line', async () =>
   writeFileSync(join(dirname(place), 'program/main.ts'), "import 'commander'\n")
   expect(await failureOf([place])).toMatch(/^Cannot find package 'commander' .*: run npm ci, .*\n$/)
 })
+
+test.each([
+  ['without npm ci', undefined, 'packages are missing: run npm ci --include=dev'],
+  [
+    'where npm left out parts of a package',
+    'throw new Error("Cannot find native binding")',
+    'npm ci ran on a Node older than 20.19 and left packages out: run PATH="$PWD/node_modules/.bin:$PATH" npm ci',
+  ],
+])(
+  'the scripts of development name what is missing and the remedy, in one line: %s',
+  async (_, module, text) => {
+    const folder = dirname(dirname(checkoutWith('config', 'node_modules/rolldown')))
+    const place = join(folder, 'config/ready.js')
+    cpSync(join(projectFolder, 'config/ready.js'), place)
+    const older = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '20.19.0' })`
+    expect(await failureOf(['--import', older, place])).toMatch(
+      /^this needs Node 24, and runs on 20\.19\.0: .*\n$/,
+    )
+    if (module !== undefined) writeFileSync(join(folder, 'node_modules/rolldown/index.js'), module)
+    expect(await failureOf([place])).toBe(`${text}\n`)
+  },
+)
