@@ -115,9 +115,15 @@ describe('a command beside the service', () => {
       writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`)
       chmodSync(join(folder, name), 0o755)
     }
+    // With what `systemctl edit` may add.
+    const whole = `${text.replace('#LoadCredential', 'LoadCredential')}\nEnvironmentFile=/etc/shieldlog/environment\n`
+    writeFileSync(join(folder, 'unit'), whole)
     place(
       'systemctl',
-      `test "$*" = 'show --property=DynamicUser --value shieldlog.service' && echo ${dynamicUser}`,
+      `case "$*" in
+      'show --property=DynamicUser --value shieldlog.service') echo ${dynamicUser};;
+      'cat shieldlog.service') cat ${folder}/unit;;
+      *) exit 1; esac`,
     )
     place('systemd-run', 'for each in "$@"; do printf "%s\\n" "$each"; done')
     const child = startProcess('sh', [join(projectFolder, 'config/systemd/shieldlog-command'), ...words], {
@@ -137,11 +143,16 @@ describe('a command beside the service', () => {
     const own = shared.flatMap((name) => valuesOf(name).map((value) => `${name}=${value}`))
     // The name that systemd gives to the dynamic user of shieldlog.service.
     const user = ['User=shieldlog', `DynamicUser=${dynamicUser}`]
-    expect(optionsOf(asked, 'property')).toEqual(expect.arrayContaining([...own, ...user]))
+    const added = [
+      'LoadCredential=siem-token:/etc/shieldlog/siem-token',
+      'EnvironmentFile=/etc/shieldlog/environment',
+    ]
+    // Settings name the credentials of the service.
+    const credentials = '/run/credentials/shieldlog.service'
+    const bound = `BindReadOnlyPaths=/run/credentials/${optionsOf(asked, 'unit')[0]}.service:${credentials}`
+    expect(optionsOf(asked, 'property')).toEqual(expect.arrayContaining([...own, ...user, ...added, bound]))
     const given = optionsOf(asked, 'setenv')
-    const environment = Object.entries(
-      environmentIn(`/run/credentials/${optionsOf(asked, 'unit')[0]}.service`),
-    )
+    const environment = Object.entries(environmentIn(credentials))
     const settings = environment.filter(([name]) => name.startsWith('SHIELDLOG_'))
     expect(given).toEqual(expect.arrayContaining(settings.map((each) => each.join('='))))
     const [, config] = /SHIELDLOG_CONFIG=(.*)/.exec(given.join('\n')) ?? []

@@ -102,7 +102,7 @@ export async function readFleet(deps: StatusDeps, isChosen: Choose = () => true)
 }
 
 /** A sink whose first stream began later than the state by this much was added to it: it has nothing of another state. */
-const addedAfterMs = 3_600_000
+const addedAfterMs = 600_000
 
 /**
  * When the first stream of a state began that is younger than a day: it knows of nothing that was shipped before; and
