@@ -184,8 +184,10 @@ async function answerProbes(
     health: () => ({ healthy: true, loops: [] }),
     notReady: async () => [reason()],
     openReason() {
-      const of = absent().find(({ path }) => isWithin(path, 'server'))?.path
-      return of && `waits for the file of ${of}; the other reasons need that token`
+      const own = absent().find(({ path }) => isWithin(path, 'server'))
+      return own === undefined
+        ? undefined
+        : `waits for the file of ${own.path}; the other reasons need that token`
     },
     status: async () => ({ starting: true }),
     views: () => undefined,
