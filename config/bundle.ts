@@ -32,6 +32,9 @@ const unused: Readonly<Record<string, string>> = {
   '/node_modules/undici/lib/dispatcher/client-h2.js': 'module.exports = undefined',
 }
 
+/** As text in the code it would stay in memory, with the text of that code: 1 MB. */
+const shapeFile = 'file-shape.json'
+
 export interface Bundle {
   /** Files to start, by the names of their bundles. */
   readonly input: Readonly<Record<string, string>>
@@ -73,7 +76,10 @@ export async function bundle({ input, folder, addressOf, banner = () => '' }: Bu
         name: 'shape of the configuration as data',
         transform(_code, id) {
           if (!id.endsWith('/src/config/file-shape.ts')) return undefined
-          return `export const fileShape = JSON.parse(${JSON.stringify(JSON.stringify(fileShape))})`
+          this.emitFile({ type: 'asset', fileName: shapeFile, source: JSON.stringify(fileShape) })
+          const file = `new URL('./${shapeFile}', import.meta.url)`
+          return `import { readFileSync } from 'node:fs'
+            export const fileShape = JSON.parse(readFileSync(${file}, 'utf8'))`
         },
       },
       {
