@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import {
   buildStage,
   copyContext,
+  filesIn,
   type BuiltStage,
   routesOf,
   parseDockerfile,
@@ -167,12 +168,6 @@ function closeToOthers(folder: string): void {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600)
   }
-}
-
-function filesIn(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
 }
 
 function stampsIn(folder: string): string[] {

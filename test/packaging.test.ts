@@ -1,8 +1,8 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { imageFlags } from './bench/processes/child.ts'
-import { copyContext } from './image/image.ts'
+import { copyContext, filesIn } from './image/image.ts'
 import { projectFolder } from './setup/project-folder.ts'
 import { startNode } from './setup/processes.ts'
 import { runCommand } from './setup/run-command.ts'
@@ -180,11 +180,4 @@ function copyOfCheckout(): string {
     cpSync(join(projectFolder, path), join(folder, path), { recursive: true })
   symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'))
   return folder
-}
-
-function filesIn(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
-    .toSorted()
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { daysToRemove, removedText, type Candidate } from '../../src/domain/retention.ts'
-import { dayAt } from '../contract/checkpoint-store/builders.ts'
+import { dayAt } from './builders.ts'
 
 const nowMs = Date.parse('2026-11-24T12:00:00Z')
 

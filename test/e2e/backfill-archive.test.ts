@@ -1,10 +1,11 @@
 import { appendFileSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { inStore, told } from '../tasks/backfill/backfilling.ts'
+import { told } from '../tasks/backfill/backfilling.ts'
 import { archived, days, perDay, readLines, whole } from './backfill-archive.ts'
 import { compare, keysOf, linesBelow, partsBelow } from './shipped.ts'
 import { workplace, zones } from './workplace.ts'
+import { inStore } from '../setup/stores.ts'
 
 describe('from the parts of a file sink', () => {
   test('ships days that the API no longer keeps, the same lines', async () => {

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs'
-import { systemClock } from '../../src/clock.ts'
 import { policyOf } from '../../src/config/policy.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { dueAt, nextDue } from '../../src/domain/plan/due.ts'
 import type { Checkpoint } from '../../src/domain/checkpoint.ts'
-import { openSqliteStore } from '../setup/stores.ts'
+import { inStore } from '../setup/stores.ts'
 import type { TestProcess } from '../setup/processes.ts'
 import { waitFor, type Pace } from '../setup/wait-for.ts'
 import { countOf, linesBelow } from './shipped.ts'
@@ -16,14 +15,10 @@ async function checkpointsOf(
   { sink, of, days }: Required<Extent>,
 ): Promise<readonly Checkpoint[]> {
   if (!existsSync(database)) return []
-  const store = await openSqliteStore({ path: database, clock: systemClock, deadLetterMaxBytes: 1 })
-  try {
-    return (await store.catalogue.checkpoints()).filter(
-      ({ stream }) => stream.sink === sink && of.includes(stream.zone) && days.includes(stream.day),
-    )
-  } finally {
-    await store.close()
-  }
+  const all = await inStore({ database }, ({ catalogue }) => catalogue.checkpoints())
+  return all.filter(
+    ({ stream }) => stream.sink === sink && of.includes(stream.zone) && days.includes(stream.day),
+  )
 }
 
 interface Extent {

@@ -2,10 +2,11 @@ import { globSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Removed } from '../../src/domain/retention.ts'
 import { shiftDay, type Day } from '../../src/domain/day.ts'
-import { inStore, told } from '../tasks/backfill/backfilling.ts'
+import { told } from '../tasks/backfill/backfilling.ts'
 import { clockArguments, createShiftedClock } from '../entry/shifted-clock.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { simulated, readableDays, workplace, accessKey } from './workplace.ts'
+import { inStore } from '../setup/stores.ts'
 
 const zone = 101
 const agoDays = 10

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
 import { dayOf, shiftDay } from '../../src/domain/day.ts'
 import { executeWith } from '../tasks/workshop.ts'
 import { clockArguments, createShiftedClock } from '../entry/shifted-clock.ts'
-import { forgetHolders, openSqliteStore } from '../setup/stores.ts'
+import { forgetHolders, inStore } from '../setup/stores.ts'
 import { receiver } from './receiver.ts'
 import { linesBelow } from './shipped.ts'
-import { endOf, readableDays, workplace } from './workplace.ts'
+import { endOf, readableDays, workplace, type Workplace } from './workplace.ts'
 
 /** More than one page of a replay. */
 const deadLetters = 130
@@ -93,7 +92,7 @@ describe('dead letters of a day that can no longer be read', () => {
     stage.intoFiles()
     const more = place.simulator.append(101, day, 7).map(({ logId }) => logId)
     await stage.once()
-    await prune(place.database)
+    await prune(place)
     await stage.replayRest()
     expect(stage.ids()).toEqual([...more, ...poison].sort())
     // The checkpoint that was made anew does not know what was shipped before: there is nothing to compare files with.
@@ -105,11 +104,11 @@ describe('dead letters of a day that can no longer be read', () => {
 })
 
 /** What housekeeping does to a day that ended longer ago than `state.keepDays`. */
-async function prune(path: string): Promise<void> {
-  forgetHolders(path)
-  const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1e9 })
-  const streams = (await store.catalogue.checkpoints()).map(({ stream }) => stream)
-  await store.upkeep.prune(streams, { uncommittedBefore: dayOf(Date.now()), gapsBefore: 0 })
-  expect(await store.catalogue.checkpoints()).toEqual([])
-  await store.close()
+async function prune({ database }: Workplace): Promise<void> {
+  forgetHolders(database)
+  await inStore({ database }, async ({ catalogue, upkeep }) => {
+    const streams = (await catalogue.checkpoints()).map(({ stream }) => stream)
+    await upkeep.prune(streams, { uncommittedBefore: dayOf(Date.now()), gapsBefore: 0 })
+    expect(await catalogue.checkpoints()).toEqual([])
+  })
 }

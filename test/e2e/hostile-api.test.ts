@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
 import { dayOf, shiftDay, startOf, type Day } from '../../src/domain/day.ts'
 import type { Status } from '../../src/status/fleet.ts'
 import type { Fault, FaultRule } from '../../src/simulator/faults.ts'
@@ -8,7 +7,7 @@ import type { Simulator, WireEntry } from '../../src/simulator/simulator.ts'
 import { clockArguments, createShiftedClock, todayAt } from '../entry/shifted-clock.ts'
 import { createRandom, type Random } from '../pump/model/random.ts'
 import type { TestProcess } from '../setup/processes.ts'
-import { openSqliteStore } from '../setup/stores.ts'
+import { inStore } from '../setup/stores.ts'
 import { seed } from '../setup/seed.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import * as faults from '../simulator/faults.ts'
@@ -179,14 +178,8 @@ function compareNamed({ events, simulator }: Workplace, days: readonly Day[]) {
 }
 
 /** Of all routes: they have one account, so they are stored at once. */
-async function firstPlannedDay({ database: path }: Workplace): Promise<Day> {
-  const store = await openSqliteStore({ path, clock: systemClock, deadLetterMaxBytes: 1 })
-  try {
-    return (await store.catalogue.routes())[0]!.firstDay
-  } finally {
-    await store.close()
-  }
-}
+const firstPlannedDay = (place: Workplace): Promise<Day> =>
+  inStore(place, async ({ catalogue }) => (await catalogue.routes())[0]!.firstDay)
 
 describe('a hostile API', () => {
   test(

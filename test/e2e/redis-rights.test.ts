@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { fencesOf } from '../docs/pages.ts'
-import { own } from '../setup/leftovers.ts'
 import { projectFolder } from '../setup/project-folder.ts'
 import { redisServerAvailable, startRedis } from '../setup/redis.ts'
 import { waitFor } from '../setup/wait-for.ts'
+import { clientOf } from '../state/redis/opening.ts'
 import { probeOf } from './metrics.ts'
 import { receiver } from './receiver.ts'
 import { expectEachOnce, linesIn } from './shipped.ts'
@@ -31,21 +31,14 @@ async function denials(admin: Redis): Promise<string[]> {
   })
 }
 
-function clientAt(url: string, credentials: { readonly username: string; readonly password: string }): Redis {
-  const client = new Redis(url, credentials)
-  client.on('error', () => undefined)
-  own({ what: 'a client', isLeft: () => true, remove: async () => client.disconnect(), isFault: false })
-  return client
-}
-
 /** A server that lets in nobody but the user of the notes, and an administrator. */
 async function guardedRedis() {
   const redis = await startRedis({ args: ['--appendonly', 'yes'] })
-  const first = clientAt(redis.url, { username: 'default', password: '' })
+  const first = clientOf(redis.url, { username: 'default', password: '' })
   await first.call('ACL', 'SETUSER', 'admin', 'on', '>admin', '~*', '&*', '+@all')
   await first.call('ACL', 'SETUSER', 'shieldlog', ...rights())
   await first.call('ACL', 'SETUSER', 'default', 'off', 'resetpass')
-  const admin = clientAt(redis.url, { username: 'admin', password: 'admin' })
+  const admin = clientOf(redis.url, { username: 'admin', password: 'admin' })
   return { redis, admin, url: redis.url.replace('redis://', `redis://shieldlog:${password}@`) }
 }
 

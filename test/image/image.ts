@@ -167,3 +167,11 @@ function onThisMachine(command: string, root: string): string {
     .replace(/^npm ci (?:--[\w-]+ ?)+$/, () => installed)
   return process.getuid?.() === 0 ? moved : moved.replaceAll(/\s-[og] \d+/g, '')
 }
+
+/** All of them, by their paths below the folder. */
+export function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .toSorted()
+}

@@ -1,12 +1,10 @@
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../src/clock.ts'
 import { dayOf } from '../../src/domain/day.ts'
 import type { Failure } from '../../src/domain/failure.ts'
 import { takenOf } from '../../src/domain/event/delivery.ts'
-import { createNativeFormat } from '../../src/formats/native.ts'
-import { createKafkaSink } from '../../src/sinks/kafka/sink.ts'
 import { buildEvent } from '../formats/events.ts'
 import { waitFor } from '../setup/wait-for.ts'
+import { kafkaSink, type KafkaSettings } from '../sinks/kafka/kafka-sink.ts'
 import { KafkaBroker, password } from './servers/kafka.ts'
 
 // What topics do with records after they took them, or because of their times.
@@ -19,34 +17,17 @@ beforeAll(async () => {
   broker = await KafkaBroker.start()
 })
 
-type Settings = Parameters<typeof createKafkaSink>[0]
-
-function sinkTo(topic: string, more: Partial<Settings> = {}) {
-  const sink = createKafkaSink(
-    {
-      name: 'bus',
-      brokers: [broker.plain],
-      topic,
-      compression: 'none',
-      timestamp: 'event',
-      timeoutSeconds: 30,
-      batch: { maxEvents: 1000, maxBytes: 900_000 },
-      ...more,
-    },
-    { format: createNativeFormat(), clock: systemClock, random: () => 0 },
-  )
-  onTestFinished(() => sink.close())
-  return sink
-}
+const sinkTo = (topic: string, more: Partial<KafkaSettings> = {}) =>
+  kafkaSink({ brokers: [broker.plain], topic, ...more })
 
 /** A login with the right to write, and not to read settings. */
-const writer = (): Partial<Settings> => ({
+const writer = (): Partial<KafkaSettings> => ({
   brokers: [broker.withLogin],
   sasl: {
     mechanism: 'plain',
     username: 'shipper',
     password: { reveal: () => password, reread: () => undefined },
-  } as unknown as NonNullable<Settings['sasl']>,
+  } as unknown as NonNullable<KafkaSettings['sasl']>,
 })
 
 /** Events of so many hours ago; negative: ahead. */

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
+import { systemClock } from '../../src/clock.ts'
 import { openLedger } from '../../src/state/ledger/store.ts'
 import type { RedisRecordsOptions } from '../../src/state/redis/records.ts'
 import {
@@ -33,6 +34,19 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
   const { openRedisRecords } = await import('../../src/state/redis/records.ts')
   return openLedger({ ...options, records: await openRedisRecords(options), place: 'redis' })
+}
+
+/** Opens the store of a file for some work. */
+export async function inStore<Value>(
+  { database }: { readonly database: string },
+  use: (store: Store) => Promise<Value>,
+): Promise<Value> {
+  const store = await openSqliteStore({ path: database, clock: systemClock, deadLetterMaxBytes: 1 })
+  try {
+    return await use(store)
+  } finally {
+    await store.close()
+  }
 }
 
 /** Frees the streams of killed processes, which a store in SQLite would keep for 20 s. */

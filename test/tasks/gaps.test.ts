@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Day } from '../../src/domain/day.ts'
 import type { Gap } from '../../src/domain/stream.ts'
-import { inStore } from './backfill/backfilling.ts'
 import { executeWith, openWorkshop } from './workshop.ts'
+import { inStore } from '../setup/stores.ts'
 
 const from = Date.UTC(2026, 10, 17, 13, 2)
 const gap: Gap = {

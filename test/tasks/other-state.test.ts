@@ -5,8 +5,8 @@ import type { Status } from '../../src/status/fleet.ts'
 import { probeOf } from '../e2e/metrics.ts'
 import { bodyOf, serveHttp } from '../setup/http-server.ts'
 import { waitFor } from '../setup/wait-for.ts'
-import { inStore } from './backfill/backfilling.ts'
 import { openWorkshopWithApi } from './workshop.ts'
+import { inStore } from '../setup/stores.ts'
 
 test('a new state is told at the start, and the files of a lost one until they are moved away', async () => {
   const told: string[] = []

@@ -11,12 +11,12 @@ import {
   buildGap,
   buildHolder,
   buildStream,
-  dayAt,
   nothingOld,
   packed,
 } from './builders.ts'
 import { ModelStore } from './model.ts'
 import type { OpenedStore } from './opened-store.ts'
+import { dayAt } from '../../domain/builders.ts'
 
 const holders = [buildHolder('a'), buildHolder('b'), buildHolder('s', true), buildHolder('t', true)]
 const sinks = ['archive', 'siem', 'fresh']

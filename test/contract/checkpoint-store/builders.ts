@@ -1,18 +1,12 @@
 import type { Checkpoint } from '../../../src/domain/checkpoint.ts'
-import { parseDay, type Day } from '../../../src/domain/day.ts'
 import type { DeadLetter } from '../../../src/domain/event/delivery.ts'
 import type { Cursor } from '../../../src/domain/scan/page.ts'
 import { packFingerprints } from '../../../src/domain/event/seen.ts'
 import type { Gap, Stream } from '../../../src/domain/stream.ts'
 import { newCheckpoint } from '../../../src/domain/checkpoint.ts'
 import { unknownOrdering } from '../../../src/domain/scan/ordering.ts'
+import { dayAt } from '../../domain/builders.ts'
 import type { Commit, Holder, Store } from '../../../src/ports/store.ts'
-
-export function dayAt(text: string): Day {
-  const day = parseDay(text)
-  if (day === undefined) throw new Error(`${text} is no day`)
-  return day
-}
 
 export function buildStream(stream: Partial<Stream> = {}): Stream {
   return { zone: 101, day: dayAt('2026-11-20'), sink: 'archive', ...stream }

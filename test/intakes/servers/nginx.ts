@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { gunzipSync, zstdDecompressSync } from 'node:zlib'
+import { unpack } from '../../sinks/http/destination-server.ts'
 import { ask, linesIn, startServer, type Intake, type IntakeServer } from '../intake.ts'
 
 /** Basic credentials of a server behind `startGate`, as settings of a sink. */
@@ -115,10 +115,5 @@ function bodiesIn(file: string, path: string): string[] {
   return linesIn(file, 'latin1')
     .map((line) => JSON.parse(line) as { path: string; encoding: string; body: string })
     .filter((taken) => taken.path === path)
-    .map(({ encoding, body }) => decoded(Buffer.from(body, 'latin1'), encoding).toString())
-}
-
-function decoded(body: Buffer, encoding: string): Buffer {
-  if (encoding === 'gzip') return gunzipSync(body)
-  return encoding === 'zstd' ? zstdDecompressSync(body) : body
+    .map(({ encoding, body }) => unpack(Buffer.from(body, 'latin1'), encoding).toString())
 }

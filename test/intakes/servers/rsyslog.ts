@@ -1,9 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { projectFolder } from '../../setup/project-folder.ts'
+import { tlsFixture } from '../../setup/tls.ts'
 import { linesIn, startServer, takesConnections, type IntakeServer, type SinkSettings } from '../intake.ts'
-
-const certificates = `${projectFolder}test/fixtures/tls`
+import { overTls, syslogSink, withoutCertificate } from './syslog-sink.ts'
 
 /** rsyslog over TCP; each message becomes a line of a file. */
 export const rsyslogTcp: IntakeServer = {
@@ -17,17 +16,13 @@ export const rsyslogTcp: IntakeServer = {
 export const rsyslogTls: IntakeServer = {
   name: 'rsyslog over TLS',
   dropsDuplicates: false,
-  withoutRights: { 'no certificate': { tls: { caFile: `${certificates}/ca.pem` } } },
+  withoutRights: withoutCertificate,
   refusesWith: 'network',
   start: () =>
-    startRsyslog('StreamDriver.Name="gtls" StreamDriver.Mode="1" StreamDriver.AuthMode="x509/certvalid"', {
-      protocol: 'tls',
-      tls: {
-        caFile: `${certificates}/ca.pem`,
-        certFile: `${certificates}/client.pem`,
-        keyFile: `${certificates}/client.key`,
-      },
-    }),
+    startRsyslog(
+      'StreamDriver.Name="gtls" StreamDriver.Mode="1" StreamDriver.AuthMode="x509/certvalid"',
+      overTls,
+    ),
 }
 
 async function startRsyslog(driver: string, sink: SinkSettings) {
@@ -42,10 +37,7 @@ async function startRsyslog(driver: string, sink: SinkSettings) {
     const hostname = `place${++places}`
     return {
       url: url.replace('http:', 'tcp:'),
-      sinkAt: (to: string) => {
-        const { hostname: host, port } = new URL(to)
-        return { type: 'syslog', format: 'cef', host, port: Number(port), hostname, ...sink }
-      },
+      sinkAt: (to: string) => syslogSink(to, hostname, sink),
       stored: async () => idsFrom(messages, hostname),
     }
   }
@@ -54,9 +46,9 @@ async function startRsyslog(driver: string, sink: SinkSettings) {
 function configuration(port: number, folder: string, driver: string): string {
   return `global(
   workDirectory="${folder}" maxMessageSize="64k" parser.escapeControlCharactersOnReceive="off"
-  defaultNetstreamDriverCAFile="${certificates}/ca.pem"
-  defaultNetstreamDriverCertFile="${certificates}/server.pem"
-  defaultNetstreamDriverKeyFile="${certificates}/server.key"
+  defaultNetstreamDriverCAFile="${tlsFixture('ca.pem')}"
+  defaultNetstreamDriverCertFile="${tlsFixture('server.pem')}"
+  defaultNetstreamDriverKeyFile="${tlsFixture('server.key')}"
 )
 module(load="imtcp" ${driver})
 template(name="message" type="string" string="%hostname% %msg%\\n")

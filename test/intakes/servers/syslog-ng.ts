@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { projectFolder } from '../../setup/project-folder.ts'
+import { tlsFixture } from '../../setup/tls.ts'
 import {
   installedAt,
   linesIn,
@@ -9,8 +9,7 @@ import {
   type IntakeServer,
   type SinkSettings,
 } from '../intake.ts'
-
-const certificates = `${projectFolder}test/fixtures/tls`
+import { overTls, syslogSink, withoutCertificate } from './syslog-sink.ts'
 
 /** syslog-ng over TCP; each message becomes a line of a file. */
 export const syslogNgTcp: IntakeServer = {
@@ -27,18 +26,11 @@ export const syslogNgTcp: IntakeServer = {
 export const syslogNgTls: IntakeServer = {
   name: 'syslog-ng over TLS',
   dropsDuplicates: false,
-  withoutRights: { 'no certificate': { tls: { caFile: `${certificates}/ca.pem` } } },
+  withoutRights: withoutCertificate,
   refusesWith: 'tls',
   start: async () => {
     const server = await startSyslogNg('tls')
-    return placesOf(server, server.octets, {
-      protocol: 'tls',
-      tls: {
-        caFile: `${certificates}/ca.pem`,
-        certFile: `${certificates}/client.pem`,
-        keyFile: `${certificates}/client.key`,
-      },
-    })
+    return placesOf(server, server.octets, overTls)
   },
 }
 
@@ -96,10 +88,7 @@ function placesOf({ messages }: SyslogNg, port: number, sink: SinkSettings) {
     const hostname = `place${++places}`
     return {
       url: `tcp://127.0.0.1:${port}`,
-      sinkAt: (to: string) => {
-        const { hostname: host, port: at } = new URL(to)
-        return { type: 'syslog', format: 'cef', host, port: Number(at), hostname, ...sink }
-      },
+      sinkAt: (to: string) => syslogSink(to, hostname, sink),
       stored: async () => {
         const own = messages().filter((message) => message.hostname === hostname)
         return own.map(({ text }) => / externalId=(\S+)/.exec(text)![1]!)
@@ -109,7 +98,7 @@ function placesOf({ messages }: SyslogNg, port: number, sink: SinkSettings) {
 }
 
 function configuration(transport: string, octets: number, lines: number, folder: string): string {
-  const files = `key-file("${certificates}/server.key") cert-file("${certificates}/server.pem") ca-file("${certificates}/ca.pem")`
+  const files = `key-file("${tlsFixture('server.key')}") cert-file("${tlsFixture('server.pem')}") ca-file("${tlsFixture('ca.pem')}")`
   const tls = transport === 'tls' ? `tls(${files} peer-verify(required-trusted))` : ''
   const place = (port: number) => `ip("127.0.0.1") port(${port}) transport("${transport}") ${tls}`
   return `@version: 3.38

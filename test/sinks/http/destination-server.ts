@@ -70,7 +70,7 @@ async function read(request: IncomingMessage): Promise<Got | undefined> {
   return { method, path, headers, body, plain, text, ids: idsOf(text) }
 }
 
-function unpack(body: Buffer, encoding: string | undefined): Buffer {
+export function unpack(body: Buffer, encoding: string | undefined): Buffer {
   if (encoding === 'gzip') return gunzipSync(body)
   return encoding === 'zstd' ? zstdDecompressSync(body) : body
 }

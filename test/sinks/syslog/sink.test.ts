@@ -3,7 +3,6 @@ import { connect, createServer, type AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.ts'
 import type { Day } from '../../../src/domain/day.ts'
-import type { Failure } from '../../../src/domain/failure.ts'
 import { createCefFormat } from '../../../src/formats/cef.ts'
 import { createNativeFormat } from '../../../src/formats/native.ts'
 import type { Sink } from '../../../src/ports/delivery.ts'
@@ -12,9 +11,9 @@ import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { buildEvent, buildEvents } from '../../formats/events.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { pem } from '../../setup/tls.ts'
+import { failureOf, never } from '../http/destination-server.ts'
 import { receiver, textOf, type SyslogReceiver } from './receiver.ts'
 
-const never = new AbortController().signal
 const format = createCefFormat()
 const serverTls = { key: pem('server.key'), cert: pem('server.pem') }
 const open: { close(): Promise<void> }[] = []
@@ -41,13 +40,6 @@ function sinkTo(port: number, more: Partial<SyslogSinkOptions> = {}, deps = { fo
 async function deliver(sink: Sink, events = buildEvents(2), signal = never) {
   const stream = await sink.open({ zone: 101, day: '2025-11-20' as Day, sink: sink.name }, {}, signal)
   return await stream.deliver(events, signal)
-}
-
-async function failureOf(work: Promise<unknown>): Promise<Failure> {
-  return (await work.then(
-    () => undefined,
-    (error: unknown) => error,
-  )) as Failure
 }
 
 describe('a message', () => {

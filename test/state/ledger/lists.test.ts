@@ -11,10 +11,10 @@ import {
   buildStream,
   commitOnce,
   complete,
-  dayAt,
   nothingOld,
 } from '../../contract/checkpoint-store/builders.ts'
 import { ledgerStores } from './opened.ts'
+import { dayAt } from '../../domain/builders.ts'
 
 const openStore = await ledgerStores()
 

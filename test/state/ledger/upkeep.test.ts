@@ -13,11 +13,11 @@ import {
   buildStream,
   commitOnce,
   complete,
-  dayAt,
   nothingOld,
   packed,
 } from '../../contract/checkpoint-store/builders.ts'
 import { ledgerStores } from './opened.ts'
+import { dayAt } from '../../domain/builders.ts'
 
 const openStore = await ledgerStores()
 

@@ -41,8 +41,11 @@ export function refused(message: RegExp) {
 }
 
 /** For the test's own commands; closed when the test or file ends. */
-export function clientOf(url: string): Redis {
-  const client = new Redis(url)
+export function clientOf(
+  url: string,
+  credentials?: { readonly username: string; readonly password: string },
+): Redis {
+  const client = new Redis(url, credentials ?? {})
   client.on('error', () => {})
   own({ what: 'a client', isLeft: () => true, remove: async () => client.disconnect(), isFault: false })
   return client

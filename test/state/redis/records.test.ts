@@ -29,7 +29,7 @@ async function open(state: RedisServers, urls: readonly string[]): Promise<Opene
     reopen,
     clock,
     async backUp() {
-      const clients = urls.map(clientOf)
+      const clients = urls.map((url) => clientOf(url))
       const pattern = `{${own.keyPrefix}}:*`
       const dumps: { restore: () => Promise<unknown> }[] = []
       for (const client of clients)

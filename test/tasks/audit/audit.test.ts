@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dayOf, endOf, shiftDay, startOf } from '../../../src/domain/day.ts'
 import { readParts } from '../../sinks/file/samples.ts'
-import { inStore } from '../backfill/backfilling.ts'
 import { accessKey, openWorkshopWithApi, type Ended, type Workshop } from '../workshop.ts'
 import type { StreamAudit } from '../../../src/tasks/audit/audit-day.ts'
+import { inStore } from '../../setup/stores.ts'
 
 const today = dayOf(Date.now())
 const yesterday = shiftDay(today, -1)

@@ -8,9 +8,8 @@ import type { FileAudit } from '../../../src/tasks/audit/audit-files.ts'
 import { dayOf, shiftDay } from '../../../src/domain/day.ts'
 import type { CommittedPart } from '../../../src/domain/event/delivery.ts'
 import type { Gap } from '../../../src/domain/stream.ts'
-import { editCheckpoints } from '../../setup/stores.ts'
+import { editCheckpoints, inStore } from '../../setup/stores.ts'
 import { readParts } from '../../sinks/file/samples.ts'
-import { inStore } from '../backfill/backfilling.ts'
 import { accessKey, openWorkshopWithApi } from '../workshop.ts'
 
 const yesterday = shiftDay(dayOf(Date.now()), -1)

@@ -5,7 +5,8 @@ import { caughtUp } from '../../e2e/caught-up.ts'
 import { expectEachOnce, linesBelow } from '../../e2e/shipped.ts'
 import { endOf as outcomeOf, readableDays, workplace, zones } from '../../e2e/workplace.ts'
 import { waitFor } from '../../setup/wait-for.ts'
-import { allDone, backfillsOf, inStore, told } from './backfilling.ts'
+import { allDone, backfillsOf, told } from './backfilling.ts'
+import { inStore } from '../../setup/stores.ts'
 
 /** Daemons of other tests run beside these. */
 const server = { port: 0 }

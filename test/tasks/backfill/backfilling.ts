@@ -1,8 +1,5 @@
 import { expect } from 'vitest'
-import { systemClock } from '../../../src/clock.ts'
 import type { BackfillStatus } from '../../../src/status/fleet.ts'
-import type { Store } from '../../../src/ports/store.ts'
-import { openSqliteStore } from '../../setup/stores.ts'
 import type { Ended, Workplace } from '../../e2e/workplace.ts'
 import { waitFor } from '../../setup/wait-for.ts'
 import { executeWith } from '../workshop.ts'
@@ -35,16 +32,4 @@ export async function allDone(place: Workplace, stderr: () => string): Promise<v
     what: () => `all backfills: ${stderr().slice(-2000)}`,
     everyMs: 100,
   })
-}
-
-export async function inStore<Value>(
-  { database }: Pick<Workplace, 'database'>,
-  use: (store: Store) => Promise<Value>,
-): Promise<Value> {
-  const store = await openSqliteStore({ path: database, clock: systemClock, deadLetterMaxBytes: 1 })
-  try {
-    return await use(store)
-  } finally {
-    await store.close()
-  }
 }

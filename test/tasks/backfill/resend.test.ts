@@ -3,8 +3,9 @@ import { dayOf, shiftDay } from '../../../src/domain/day.ts'
 import { receiver } from '../../e2e/receiver.ts'
 import { workplace } from '../../e2e/workplace.ts'
 import { waitFor } from '../../setup/wait-for.ts'
-import { backfillsOf, inStore, saidIn } from './backfilling.ts'
+import { backfillsOf, saidIn } from './backfilling.ts'
 import { executeWith, openWorkshop } from '../workshop.ts'
+import { inStore } from '../../setup/stores.ts'
 
 const yesterday = shiftDay(dayOf(Date.now()), -1)
 const resend = ['backfill', '--from', yesterday, '--to', yesterday, '--resend']
