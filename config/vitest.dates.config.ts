@@ -4,7 +4,7 @@ import base from './vitest.config.ts'
 
 /** Suites that depend on the current day: run at all rare dates. */
 const include = [
-  'test/shield/entries/entry-time.test.ts',
+  'test/shield/entries/identities.test.ts',
   'test/shield/event-logs.test.ts',
   'test/simulator/paging.test.ts',
   'test/sinks/file/contract.test.ts',
