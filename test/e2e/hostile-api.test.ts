@@ -203,6 +203,7 @@ describe('a hostile API', () => {
       const tomorrow = shiftDay(before[2], 1)
       const days = () => (dayOf(nowMs()) === tomorrow ? [before[1], before[2], tomorrow] : before)
       let child = place.entry(args)
+      await child.waitForLine(/"event":"Started"/)
       let [met, peak] = [0, 0]
       for (let round = 0; round < rounds; round++) {
         const rules = Array.from({ length: random.between(1, 3) }, () => anyFault(random, zones))
