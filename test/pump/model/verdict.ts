@@ -81,7 +81,9 @@ async function judge(
   // So does a day that was only backfilled.
   if (ended === undefined && dates !== 'none' && !isOfNobody && !isBehind)
     throw new Error(`${name}: never ended`)
-  const missing = missingOf(run, stream, shipped).filter((entry) => !isExcused(run, stream, entry))
+  // A day from before its sink was configured is read for backfills only: what the API lists later is not awaited.
+  const awaitedMs = isOfNobody ? lastFull?.beganAtMs : undefined
+  const missing = missingOf(run, stream, shipped, awaitedMs).filter((entry) => !isExcused(run, stream, entry))
   // The API did not list the day any more when it was to be shipped once more; what an archive had of it may be there since.
   const isResent =
     run.options.resendShare > 0 &&
