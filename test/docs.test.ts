@@ -89,7 +89,6 @@ async function shipping(): Promise<Shipping> {
         { name: 'archive', type: 'file', path: 'events' },
         { name: 'siem', type: 'http', url: siem.url },
       ],
-      server: { port: 0 },
       // With shorter pauses some live stream is always due, and a backfill of the tour waits for it.
       poll: { everySeconds: 5 },
     },

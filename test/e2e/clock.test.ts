@@ -21,7 +21,7 @@ test.concurrent.for(steps)(
     const clock = { originMs, offsetMs: endOfDay(today) - dayMs / 2 - originMs }
     const place = await workplace({ days: 30, clock: createShiftedClock(clock), live: { ratePerSecond: 5 } })
     const { simulator, events } = place
-    place.configure({ poll: { everySeconds: 0.5 }, server: { port: 0 } })
+    place.configure({ poll: { everySeconds: 0.5 } })
     const child = place.entry([...clockArguments(clock), `--step-ms=${stepMs}`])
     const listed = () => simulator.count(101, today) + simulator.count(102, today)
     await waitFor(() => linesIn(events, [today]) > 70, { what: 'events of today' })

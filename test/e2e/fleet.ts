@@ -39,7 +39,6 @@ export async function fleet({
     {
       zones: fleetZones,
       state: { redis: { url, keyPrefix } },
-      server: { port: 0 },
       // More often only costs the machine: what is waited for does not come sooner.
       poll: { everySeconds: 1 },
       ...settings,

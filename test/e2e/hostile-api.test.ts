@@ -194,7 +194,7 @@ describe('a hostile API', () => {
       const nowMs = () => clock.now()
       const place = await workplace(
         { zones, days: 60, pageSize: 20, clock, live: { ratePerSecond: 0.05 } },
-        { zones, poll: { everySeconds: 1 }, server: { port: 0 } },
+        { zones, poll: { everySeconds: 1 } },
         // About a second of this host.
         { requestTimeoutSeconds: rate, maxPageBytes: 1_000_000 },
       )

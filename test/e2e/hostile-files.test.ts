@@ -88,7 +88,7 @@ const vandals: readonly Vandal[] = [
 
 test('under a running process, each in a zone of its own: new events are written once, what is gone is not', async () => {
   const zones = vandals.map((_, index) => zone + index)
-  const place = await workplace({ zones, days: { [today]: 40 } }, { zones, server: { port: 0 } })
+  const place = await workplace({ zones, days: { [today]: 40 } }, { zones })
   const { simulator, events } = place
   const child = place.start(['run'])
   await caughtUp(place, child, { of: zones, days: [today] })

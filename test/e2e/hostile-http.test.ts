@@ -32,7 +32,6 @@ test(
     const { simulator, events } = place
     place.configure({
       poll: { everySeconds: 5 },
-      server: { port: 0 },
       sinks: [
         { name: 'archive', type: 'file', path: events },
         {

@@ -42,7 +42,6 @@ test('a reader that stops reading delays neither other sinks nor a stop', async 
   const place = await workplace({ days: 500, entryBytes: 2_000 })
   const { simulator, events } = place
   place.configure({
-    server: { port: 0 },
     sinks: [
       { name: 'archive', type: 'file', path: events },
       { name: 'out', type: 'stdout' },

@@ -22,7 +22,7 @@ test.skipIf(!redisServerAvailable())(
     const state = { redis: { url: redis.url, keyPrefix: redis.keyPrefix } }
     // Nothing is under way any more once the first scans are done.
     const poll = { everySeconds: 3_600 }
-    const place = await workplace({ days: 60, pageSize: 25 }, { state, poll, server: { port: 0 } })
+    const place = await workplace({ days: 60, pageSize: 25 }, { state, poll })
     const start = async (role: 'scheduler' | 'worker') => {
       const names = {
         OTEL_RESOURCE_ATTRIBUTES: `service.instance.id=${role}`,

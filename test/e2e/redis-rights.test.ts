@@ -54,7 +54,6 @@ describe.skipIf(!redisServerAvailable())('a user of Redis with the rights of the
       state: url,
       // With shorter pauses some live stream is always due on a busy machine, and the backfill below waits for it.
       poll: { everySeconds: 5 },
-      server: { port: 0 },
       sinks: [
         { name: 'archive', type: 'file', path: place.events },
         { name: 'siem', type: 'http', preset: 'ndjson', url: siem.url },

@@ -18,7 +18,7 @@ async function shippedOnce() {
   const sinks = [{ name: 'siem', type: 'http', url: siem.url, compression: 'gzip' }]
   const place = await workplace(
     { zones: [zone], days: perDay, pageSize },
-    { zones: [zone], poll: { everySeconds: 1 }, server: { port: 0 }, sinks },
+    { zones: [zone], poll: { everySeconds: 1 }, sinks },
   )
   const ended = await place.once()
   expect(ended.code, ended.stderr).toBe(0)

@@ -52,6 +52,8 @@ export function workplaceAt(simulator: Simulator, changes: Settings = {}, api: S
     zones,
     poll: { everySeconds: 0.5 },
     state: `sqlite:${database}`,
+    // Other tests use the usual one at the same time.
+    server: { port: 0 },
     sinks: [{ name: 'archive', type: 'file', path: events }],
     log: { format: 'json' },
   }

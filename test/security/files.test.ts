@@ -25,7 +25,6 @@ test.each(['000', '277'])('umask %s: new files are accessible only to this user'
   place.configure({
     state: `sqlite:${made}/deep/er/state.db`,
     sinks: [{ name: 'archive', type: 'file', path: join(made, 'files/of/sink') }],
-    server: { port: 0 },
   })
   const args = [process.execPath, programFile('cli'), 'run', '-c', place.configFile]
   const child = startProcess('sh', ['-c', `umask ${umask}; exec "$0" "$@"`, ...args], { cwd: place.folder })

@@ -68,7 +68,6 @@ test('received text is escaped in files, logs, metrics, answers and on a termina
   const broken = await echo(() => 403, { said: hostile })
   place.configure({
     zones: [101, 102, 103],
-    server: { port: 0 },
     log: { level: 'trace', format: 'json' },
     sinks: [
       { name: 'native', type: 'file', path: join(place.folder, 'native') },

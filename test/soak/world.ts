@@ -29,7 +29,6 @@ export async function createWorld() {
     zones,
     poll: { everySeconds: 2 },
     state: { redis: { url: redis.url, keyPrefix: redis.keyPrefix } },
-    server: { port: 0 },
     sinks: [
       { name: 'archive', type: 'file', path: 'events', rotate: { maxBytes: 4_000_000 }, compress: 'gzip' },
       {
