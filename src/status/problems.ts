@@ -278,18 +278,18 @@ const foreignRemedy = 'shieldlog audit --deep names these files, and prints a co
 
 /** For the log, which has no command beside a text. */
 export function foreignWarning(parts: ForeignParts): string {
-  return `${foreignText(parts)} ${foreignRemedy}`
+  return `${foreignText(parts)}. ${foreignRemedy}`
 }
 
-/** Also what `check` says. */
+/** Also what `check` says, with a command behind it. */
 export function foreignText({ sink, path, days }: ForeignParts): string {
-  return `Files of ${printable(sink)} in ${printable(path)} were written under another state, which was lost or replaced: events of ${daysText(days)} may be there twice, and where other sinks ship to.`
+  return `Files of ${printable(sink)} in ${printable(path)} were written under another state, which was lost or replaced: events of ${daysText(days)} may be there twice, and at the destinations of other sinks`
 }
 
 function foreignProblem(own: ForeignParts): StatusProblem {
   return {
     kind: 'other_state',
-    text: foreignText(own),
+    text: `${foreignText(own)}.`,
     remedy: foreignRemedy,
     sink: own.sink,
   }

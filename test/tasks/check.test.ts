@@ -217,7 +217,7 @@ test('reports untested credentials, and tests them with one marked event', async
   const world = await openWorkshopWithApi({}, { sinks })
   const plain = await foundIn(world)
   expect(plain.lines.at(-1)).toMatch(
-    / note credentials not tested; to test them with one event: shieldlog check --send-test$/,
+    / note credentials not tested; to test with one event: shieldlog check --send-test$/,
   )
   expect([plain.problems, got]).toEqual([0, []])
 

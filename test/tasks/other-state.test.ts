@@ -45,7 +45,7 @@ test('a new state is told at the start, and the files of a lost one until they a
   // Before and while it ships.
   expect(await ofOther()).toMatchObject([{ sink: 'archive', text }])
   expect((await execute('check')).stdout.replaceAll(/\s+/g, ' ')).toContain(
-    'were written under another state',
+    'and at the destinations of other sinks: shieldlog audit --deep',
   )
   await using running = start(['run'])
   const { get } = await probeOf(running)

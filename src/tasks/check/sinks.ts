@@ -33,7 +33,7 @@ export async function sinkFindings(
     const tried = await attempt(step, sinkMs, async (limited) => {
       const zones = work.config.zones.map(({ id }) => id)
       const { found, note: told, untested } = (await sink.check(limited, zones)) ?? {}
-      const hint = `${untested}; to test them with one event`
+      const hint = `${untested}; to test with one event`
       return [
         ok(step, found === undefined ? sink.address : `${sink.address}, ${found}`),
         ...(told === undefined ? [] : [note(told)]),

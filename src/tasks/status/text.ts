@@ -118,13 +118,18 @@ function deadlineSentence(status: Status): string[] {
   const own = ofKind(status, 'failing')
   const failing = sumOf(own, 'routes')
   const isStopped = ofKind(status, 'stopped').length > 0
-  const [first] = isStopped ? [] : [...own, ...ofKind(status, 'behind')].sort(byDeadline)
+  const late = isStopped ? [] : [...own, ...ofKind(status, 'behind')].sort(byDeadline)
+  const [first] = late
   const routes = counted(status.routes.length, 'route')
   const parts = failing === 0 ? [] : [`${failing} of ${routes} ${failing === 1 ? 'fails' : 'fail'}.`]
   if (first?.apiDeadlineAt !== undefined) {
-    const { routes: late = 0, zone = 0, name = '', sink = '' } = first
-    const whose = late === 1 ? `${zoneLabel({ zone, name })} → ${printable(sink)}` : counted(late, 'route')
-    parts.push(`API deadline for ${whose}: ${fromNow(first.apiDeadlineAt, status.at)}.`)
+    const { apiDeadlineAt, zone = 0, name = '', sink = '' } = first
+    const count = sumOf(
+      late.filter((each) => each.apiDeadlineAt === apiDeadlineAt),
+      'routes',
+    )
+    const whose = count === 1 ? `${zoneLabel({ zone, name })} → ${printable(sink)}` : counted(count, 'route')
+    parts.push(`API deadline for ${whose}: ${fromNow(apiDeadlineAt, status.at)}.`)
   }
   return parts.length === 0 ? [] : [parts.join(' ')]
 }

@@ -100,6 +100,22 @@ test.each<[what: string, Parameters<typeof statusWith>[0], said: readonly (strin
     ['API deadline for 101 shop → archive: in 2 d 9 h.'],
   ],
   [
+    'the earliest API deadline, and how many routes have it, whatever they fail for',
+    {
+      ...rest,
+      routes: [
+        failing,
+        route({ ...failing, zone: 102, name: 'blog' }),
+        route({
+          ...failing,
+          sink: 'archive',
+          lastError: { ...failing.lastError!, code: 'disk_full', message: 'no space left on device' },
+        }),
+      ],
+    },
+    ['3 of 3 routes fail. API deadline for 3 routes: in 1 d 21 h.'],
+  ],
+  [
     'how a paused backfill continues: a resend that was interrupted waits like that',
     { backfills: status.backfills.slice(0, 1).map((each) => ({ ...each, state: 'paused' })) },
     ['Backfill 5f0c1d2e3a (2026-11-18 to 2026-11-20) is paused: shieldlog backfill resume 5f0c1d2e3a'],
