@@ -26,6 +26,8 @@ const text = fc.oneof(
     '\\\ud800',
     '\\ud800',
     '\u2028',
+    '\ufeff',
+    '\ufeffa',
     '\u0085',
     '\0',
     '\u007f\u009b31m',

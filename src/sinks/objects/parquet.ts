@@ -205,6 +205,13 @@ function elementsOf({ name, type }: Column): SchemaElement[] {
   ]
 }
 
+// The library's own leaves out a byte order mark with which a text begins.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+const parsers = {
+  timestampFromMicroseconds: (micros: bigint) => micros,
+  stringFromBytes: (bytes: Uint8Array | undefined) => bytes && decoder.decode(bytes),
+}
+
 /**
  * Yields the lines that the rows of a file stand for, some hundred at a time; `tableFor` has the columns of each layout.
  * Other work gets its turn after each column. Throws any error for a file that is damaged, or of a layout that is not
@@ -219,7 +226,6 @@ export async function* readParquet(
   const layout = metadata.key_value_metadata?.find(({ key }) => key === layoutKey)?.value ?? 'none'
   const table = tableFor(layout)
   if (table === undefined) throw new Error(`this version cannot read columns of layout ${layout}`)
-  const parsers = { timestampFromMicroseconds: (micros: bigint) => micros }
   const isThere = new Set(parquetSchema(metadata).children.map(({ element }) => element.name))
   let rowStart = 0
   for (const { num_rows } of metadata.row_groups) {

@@ -24,6 +24,7 @@ function metadataOf(file: Buffer) {
 const odd: EventParts[] = [
   {},
   { id: 'no uuid', labels: {}, log: { text: 'no object' } },
+  { id: '\ufeffbyte order mark', request: { method: '\ufeffGET' }, log: { text: '\ufeff' } },
   {
     action: 'a\u0000b',
     request: { method: 'PURGE', url: '\ud800é漢😀' },
