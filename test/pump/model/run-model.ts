@@ -50,8 +50,10 @@ async function runUntil(run: Run, endMs: number): Promise<void> {
     if (random.chance(options.setBackShare)) {
       worker.end()
       await faults.thawAll()
-      if (random.chance(0.7)) run.keeper.copy()
-      else run.keeper.setBack()
+      if (random.chance(0.7)) {
+        run.keeper.copy()
+        run.knownInCopy = new Map(run.known)
+      } else if (run.keeper.setBack()) run.known = new Map(run.knownInCopy)
     }
     if (worker.isEnded()) worker = createWorker(run)
     await turn(run, worker)

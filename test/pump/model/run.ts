@@ -88,6 +88,8 @@ export async function createRun(options: RunOptions) {
     archives: { tried: 0, shipped: new Set<string>(), lines: new Set<string>() },
     /** What each stream knows of its listing, and entries that it need not have, since none of these was hidden with them. */
     known: new Map<string, readonly Known[]>(),
+    /** The same when the copy was made that a store is set back to, which forgets what it has learned since. */
+    knownInCopy: new Map<string, readonly Known[]>(),
     excused: new Set<string>(),
   }
 }

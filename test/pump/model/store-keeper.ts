@@ -24,12 +24,14 @@ export async function keepStore(clock: Clock) {
         )
       prunedBefore = new Map(pruned)
     },
-    setBack(): void {
-      if (prunedBefore === undefined) return
+    /** False where there is no copy. */
+    setBack(): boolean {
+      if (prunedBefore === undefined) return false
       for (const table of tables)
         handle.exec(`DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM older.${table}`)
       pruned.clear()
       for (const [key, checkpoint] of prunedBefore) pruned.set(key, checkpoint)
+      return true
     },
   }
 }
