@@ -184,10 +184,8 @@ async function answerProbes(
     health: () => ({ healthy: true, loops: [] }),
     notReady: async () => [reason()],
     openReason() {
-      const own = absent().find(({ path }) => isWithin(path, 'server'))
-      return own === undefined
-        ? undefined
-        : `waits for the file of ${own.path}; the other reasons need that token`
+      const ofServer = absent().find(({ path }) => isWithin(path, 'server'))
+      return ofServer && `waits for the file of ${ofServer.path}; the other reasons need that token`
     },
     status: async () => ({ starting: true }),
     views: () => undefined,
