@@ -1,9 +1,18 @@
 import { failingLines } from '../backfills.ts'
 import type { Config } from '../../config/schema.ts'
-import { daysBetween } from '../../domain/day.ts'
+import { dayOf, daysBetween } from '../../domain/day.ts'
 import { reasonsOf, type Backfilled } from '../../domain/plan/backfill.ts'
 import type { BackfillStatus } from '../../status/fleet.ts'
-import { counted, countOf, firstOf, cut, pad, printable, wrap } from '../../domain/text/terminal-text.ts'
+import {
+  counted,
+  countOf,
+  firstOf,
+  cut,
+  pad,
+  printable,
+  sumOf,
+  wrap,
+} from '../../domain/text/terminal-text.ts'
 import { durationText } from '../../domain/text/time.ts'
 import { fractionOf, summed, type BackfillDayStatus } from '../../plan/backfill-progress.ts'
 import type { BackfillPlan } from './plan.ts'
@@ -121,11 +130,18 @@ export function createBackfillView(config: Config, io: Pick<Io, 'stdout' | 'stde
       display.keep()
       const { id, state, days } = backfill
       const { done, queued, leftOut, pages, events } = summed(days)
+      const today = dayOf(clock.now())
+      const ofToday = sumOf(
+        days.filter(({ day }) => day === today),
+        'events',
+      )
+      // What came since the last poll is not missing, and nothing tells it from what is.
+      const newer = ofToday === 0 ? '' : ` (${ofToday} of today, with those newer than the last poll)`
       const told = [
         `${counted(done, 'stream')} read`,
         counted(pages, 'page'),
         // The store has no number of those that were filtered, skipped or refused among them.
-        `${counted(events, 'event')} that ${events === 1 ? 'was' : 'were'} missing`,
+        `${counted(events, 'event')} that counted as not shipped${newer}`,
         ...plainSomeOf([queued, 'not read'], [leftOut, 'left out']),
       ]
       return `backfill ${id} ${state}: ${told.join(', ')}, in ${display.seconds().toFixed(1)} s`

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createBackfillView } from '../../../src/tasks/backfill/text.ts'
 import { backfillLines } from '../../../src/tasks/backfills.ts'
 import { loadConfig } from '../../../src/config/load.ts'
-import type { Day } from '../../../src/domain/day.ts'
+import { dayOf, type Day } from '../../../src/domain/day.ts'
 import { createFakeClock } from '../../fakes/fake-clock.ts'
 import { openWorkshop } from '../workshop.ts'
 import type { BackfillStatus } from '../../../src/status/fleet.ts'
@@ -97,7 +97,17 @@ test('prints plain lines without a terminal, each once, and a summary', () => {
   const summary = view.end(look([progress('2026-11-18', done)], { state: 'done' }))
   expect(writes).toEqual(['2026-11-18  shop: 10 pages, 1 event\n', '2026-11-18  shop: done, 1 event\n'])
   expect(summary).toBe(
-    'backfill 5f0c1d2e3a done: 1 stream read, 12 pages, 1 event that was missing, in 0.0 s',
+    'backfill 5f0c1d2e3a done: 1 stream read, 12 pages, 1 event that counted as not shipped, in 0.0 s',
+  )
+})
+
+test('the summary does not call events of today missing, which may be newer than the last poll', () => {
+  const { view, clock } = viewed(false)
+  const done = { pages: 12, queued: 0, done: 1, expectedPages: 12 }
+  const today = dayOf(clock.now())
+  const days = [progress('2026-11-18', { ...done, events: 2 }), progress(today, { ...done, events: 7 })]
+  expect(view.end(look(days, { state: 'done' }))).toContain(
+    ', 9 events that counted as not shipped (7 of today, with those newer than the last poll), in ',
   )
 })
 
