@@ -30,6 +30,8 @@ interface Splunk {
   readonly onPoll?: (receipts: readonly number[], polls: number, got: Got) => Reply
   readonly onBody?: (got: Got, index: number) => Reply | undefined
   readonly token?: Secret
+  /** Its path, a secret that is read again. */
+  readonly pathOf?: () => string
   readonly isWithout?: true
 }
 
@@ -39,12 +41,13 @@ async function acknowledging({
   onPoll,
   onBody,
   token,
+  pathOf = () => '',
   isWithout,
 }: Splunk = {}) {
   const bodies: Got[] = []
   const polled: number[][] = []
   const server = await serve((got, response) => {
-    const isPoll = got.path.startsWith('/services/collector/ack')
+    const isPoll = got.path.includes('/services/collector/ack')
     if (got.text === '') return answerWith(response, ofSplunk(400, 5, 'No data'))
     if (isPoll && isWithout === true) return answerWith(response, ofSplunk(400, 14, 'ACK is disabled'))
     if (isPoll && got.text.includes('2147483647')) return answerWith(response, acks([2147483647], false))
@@ -77,7 +80,10 @@ async function acknowledging({
     source: 's',
     sourcetype: 't',
   }
-  const { sink } = ship(server.url, { preset: 'splunk-hec', timeoutSeconds: 20, batch, ...own }, { clock })
+  const addressOf = () => server.url + pathOf()
+  const secretUrl = new Secret(addressOf(), addressOf)
+  const options = { preset: 'splunk-hec', timeoutSeconds: 20, batch, secretUrl, ...own }
+  const { sink } = ship(addressOf(), options, { clock })
   return { sink, bodies, polled, passedMs: () => passedMs }
 }
 
@@ -137,6 +143,23 @@ test('a token whose file has changed while polls were refused is read again', as
   })
   expect((await deliver(sink, events)).partial).toBeUndefined()
   expect(bodies).toHaveLength(2)
+})
+
+test('bodies keep their channel, and so their receipts, where the address has changed while polls were refused', async () => {
+  let current = 'now'
+  const channels = new Set<unknown>()
+  const { sink, bodies } = await acknowledging({
+    pathOf: () => `/in/code-of-${current}-which-is-long`,
+    onPoll(receipts, _polls, { path, headers }) {
+      channels.add(headers['x-splunk-request-channel']).add(/channel=(.*)$/.exec(path)?.[1])
+      const isGone = path.includes('now')
+      current = 'later'
+      return isGone ? { status: 403 } : acks(receipts, true)
+    },
+  })
+  expect((await deliver(sink, events)).partial).toBeUndefined()
+  expect(bodies).toHaveLength(2)
+  expect(channels).toEqual(new Set([bodies[0]!.headers['x-splunk-request-channel']]))
 })
 
 test('no event is sent to a token without acknowledgement, at any try', async () => {

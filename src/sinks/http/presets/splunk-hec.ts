@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
 import { httpUrl } from '../../../fields/fields.ts'
+import type { Secret } from '../../../domain/text/secret.ts'
 import type { Event } from '../../../domain/event/event.ts'
 import { type Answer, isSuccess } from '../../../transport/exchange.ts'
 import {
@@ -49,7 +50,7 @@ export const splunkHec = definePreset({
       .default(false)
       .describe('Waits until Splunk has indexed the events; the token needs indexer acknowledgement'),
   },
-  create({ url, index, source, sourcetype, host, path, acknowledge }) {
+  create({ url, index, source, sourcetype, host, path, acknowledge }, _format, token) {
     const address = below(url, path)
     const fixed = JSON.stringify({ source, sourcetype, ...(index !== undefined && { index }) }).slice(1, -1)
     const envelope = ({ time, timeMs, zone }: Event) => {
@@ -63,7 +64,7 @@ export const splunkHec = definePreset({
       piece: (event, line) => `${envelope(event)}${line}}`,
       layout: lineLayout,
       ...(acknowledge
-        ? acknowledged(address)
+        ? acknowledged(address, channelOf(token!))
         : { read: (answer, events) => readCollector(answer, events, false), check: empty }),
     }
   },
@@ -80,11 +81,20 @@ const empty = {
 /** No body gets it: the check asks for it, and would take the acknowledgement of a body away. */
 const neverGiven = 2_147_483_647
 
+const channels = new WeakMap<Secret, string>()
+
+/** The same for all that is made of the settings of a sink: bodies wait for their receipts while its address changes. */
+function channelOf(token: Secret): string {
+  const channel = channels.get(token) ?? randomUUID()
+  channels.set(token, channel)
+  return channel
+}
+
 /** Splunk counts the bodies of a channel, and says once of each that it is indexed. */
 function acknowledged(
   address: string,
+  channel: string,
 ): Pick<Preset, 'headers' | 'read' | 'check'> & Required<Pick<Preset, 'confirm'>> {
-  const channel = randomUUID()
   const url = new URL(address)
   url.pathname = url.pathname.replace(/(?:\/event)?$/, '/ack')
   url.searchParams.set('channel', channel)
