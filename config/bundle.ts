@@ -14,7 +14,8 @@ import Agent from 'undici/lib/dispatcher/agent.js'
 import ProxyAgent from 'undici/lib/dispatcher/proxy-agent.js'
 Object.assign(Dispatcher.prototype, api)
 import Pool from 'undici/lib/dispatcher/pool.js'
-export { Agent, Client, Dispatcher, Pool, ProxyAgent }
+import buildConnector from 'undici/lib/core/connect.js'
+export { Agent, buildConnector, Client, Dispatcher, Pool, ProxyAgent }
 `,
   'prom-client': `
 export { default as Registry } from 'prom-client/lib/registry.js'

@@ -1,4 +1,5 @@
-import { Agent, type buildConnector, Dispatcher, Pool, ProxyAgent } from 'undici'
+import type { Socket } from 'node:net'
+import { Agent, buildConnector, Dispatcher, Pool, ProxyAgent } from 'undici'
 import { latestOf, type Pem, type Tls } from '../domain/tls.ts'
 import { proxyOf } from './proxies.ts'
 
@@ -41,7 +42,7 @@ class Connections extends Dispatcher {
     this.#given = options
     this.#pem = latestOf(options.tls ?? {})
     this.#options = poolOptions(options, this.#pem)
-    this.#direct = new Agent(this.#options)
+    this.#direct = directly(this.#options)
   }
 
   /** Connections that were made with other certificates end with the requests that they carry. */
@@ -51,7 +52,7 @@ class Connections extends Dispatcher {
     this.close().catch(() => undefined)
     this.#pem = pem
     this.#options = poolOptions(this.#given, pem)
-    this.#direct = new Agent(this.#options)
+    this.#direct = directly(this.#options)
     this.#proxies = new Map()
   }
 
@@ -92,6 +93,45 @@ function poolOptions({ connections }: DispatcherOptions, { ca, cert, key }: Pem)
     connect: { ...connectOptions, ca, cert, key, timeout: connectTimeoutMs },
   }
 }
+
+function directly({ connect, ...options }: ReturnType<typeof poolOptions>): Agent {
+  const connector = buildConnector({ ...connect, allowH2: false })
+  return new Agent({
+    ...options,
+    connect: (to, done) =>
+      connector(to, (...[error, socket]) => {
+        if (error !== null) return done(error, null)
+        skipContinue(socket)
+        return done(null, socket)
+      }),
+  })
+}
+
+/**
+ * Servers may send `100 Continue` before an answer although nobody asked for it, and a client has to read past it (RFC
+ * 9110, 15.2). undici destroys the connection, so it does not see that answer. Only what the socket gives first after
+ * a request is looked at, never the rest of an answer.
+ */
+function skipContinue(socket: Socket): void {
+  const [read, write] = [socket.read.bind(socket), socket.write.bind(socket)]
+  let isFirst = true
+  Object.assign(socket, {
+    write(...args: Parameters<typeof write>) {
+      isFirst = true
+      return write(...args)
+    },
+    read(): Buffer | null {
+      const chunk = read() as Buffer | null
+      if (!isFirst || chunk === null) return chunk
+      const { length = 0 } = unaskedContinue.exec(chunk.toString('latin1', 0, mostContinueBytes))?.[0] ?? ''
+      isFirst = length > 0
+      return chunk.length === length ? socket.read() : chunk.subarray(length)
+    },
+  })
+}
+
+const mostContinueBytes = 1_024
+const unaskedContinue = /^(?:HTTP\/1\.[01] 100\b[^\n]*\n(?:[^\r\n]+\r?\n)*\r?\n)+/
 
 /** The connections to a proxy. Without it, undici reports that the proxy cannot be reached as if the destination could not. */
 function proxyPool(origin: URL, options: { readonly connect?: buildConnector.connector }): Dispatcher {

@@ -1,5 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createServer as createTlsServer } from 'node:tls'
 import { type Dispatcher, request } from 'undici'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createDispatcher, type DispatcherOptions } from '../../src/transport/dispatcher.ts'
@@ -106,15 +108,48 @@ describe('dispatcher', () => {
     expect((await failureOf(dispatcher, server.url))?.message).toMatch(/larger than 64 KiB/)
   })
 
-  it('names a server that sends 100 Continue unasked', async () => {
-    const server = createServer((socket) =>
-      socket.end('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n'),
-    )
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    onTestFinished(() => void server.close())
-    const { port } = server.address() as AddressInfo
-    expect((await failureOf(dispatching(), `http://127.0.0.1:${port}/`))?.message).toMatch(
-      /100 Continue.*update the server/,
-    )
+  describe('a server that sends 100 Continue unasked', () => {
+    const [unasked, body] = ['HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 100 Continue']
+    const answer = `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+
+    /** The pieces reach the client one by one; the connection stays open for the next request. */
+    async function serveRaw(pieces: readonly string[]): Promise<string> {
+      const server = createServer((socket) => {
+        socket.on('error', () => undefined).setNoDelay()
+        socket.on('data', async () => {
+          for (const piece of pieces) {
+            socket.write(piece)
+            await nextTurn()
+          }
+        })
+      })
+      await once(server.listen(0, '127.0.0.1'), 'listening')
+      onTestFinished(() => void server.close())
+      return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    }
+
+    it.each([
+      ['with the answer', [unasked + answer]],
+      ['before the answer', [unasked, answer]],
+      ['twice', [unasked + unasked, unasked + answer]],
+      ['with headers and words of its own', [`HTTP/1.0 100 go on\r\nvia: proxy\r\n\r\n${answer}`]],
+      ['with bare line ends', [`HTTP/1.1 100\n\n${answer}`]],
+      ['never, but a body that reads like it', [answer.slice(0, -body.length), body]],
+    ])('%s: the answer is read, on each request of a connection', async (_, pieces) => {
+      const url = await serveRaw(pieces)
+      const dispatcher = dispatching({ connections: 1 })
+      for (let round = 0; round < 3; round++) expect(await get(dispatcher, url)).toBe(body)
+    })
+
+    it('behind the tunnel of a proxy: the server is named', async () => {
+      const [key, cert] = [pem('server.key'), pem('server.pem')]
+      const server = createTlsServer({ key, cert }, (socket) => socket.end(unasked + answer))
+      await once(server.listen(0, 'localhost'), 'listening')
+      onTestFinished(() => void server.close())
+      const { port } = server.address() as AddressInfo
+      vi.stubEnv('HTTPS_PROXY', (await startProxy()).url)
+      const failure = await failureOf(dispatching({ tls }), `https://localhost:${port}/`)
+      expect(failure?.message).toMatch(/100 Continue.*update the server/)
+    })
   })
 })
