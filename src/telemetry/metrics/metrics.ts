@@ -35,8 +35,18 @@ interface Sources {
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** Gauges of the library with names that end like counters, which `promtool check metrics` refuses. */
-const misnamedMetrics = ['resources', 'handles', 'requests'].map((what) => `nodejs_active_${what}_total`)
+/**
+ * Metrics of the library that are not shown: names that end like counters, which `promtool check metrics` refuses, and
+ * what it measures of the event loop by a timer: each value contains the interval of that timer.
+ */
+const removedMetrics = [
+  ...['resources', 'handles', 'requests'].map((what) => `nodejs_active_${what}_total`),
+  ...['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map(
+    (what) => `nodejs_eventloop_lag_${what}_seconds`,
+  ),
+]
+/** The longest that a timer takes. By default it fires a hundred times a second: two thirds of what an idle process cost. */
+const neverMs = 2 ** 31 - 1
 
 const freshMs = 3000
 /** Below the usual scrape timeout of 10 s. */
@@ -48,8 +58,8 @@ const patienceMs = 4000
  */
 export function createMetrics({ version, clock }: { version: string; clock: Clock }) {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
-  for (const name of misnamedMetrics) registry.removeSingleMetric(name)
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: neverMs })
+  for (const name of removedMetrics) registry.removeSingleMetric(name)
 
   const counted = new Map<CountedMetric, Counted>()
   const measured = new Map<MeasuredMetric, readonly (Measured & { readonly series: Series })[]>()

@@ -39,6 +39,10 @@ describe('metrics', () => {
     expect(valueOf(families, 'shieldlog_build_info', { version: '1.2.3' })).toBe(1)
     for (const own of ['process_', 'nodejs_'])
       expect([...families.keys()].some((name) => name.startsWith(own))).toBe(true)
+    // The library has more, by a timer whose interval stands in their values.
+    expect([...families.keys()].filter((name) => name.includes('eventloop'))).toEqual([
+      'nodejs_eventloop_lag_seconds',
+    ])
     // In OpenMetrics a counter is named without its suffix.
     for (const [name, { type }] of families) expect(name.endsWith('_total'), name).toBe(type === 'counter')
     const names = [...families.keys()].map((name) => name.replace(/_total$/, ''))
