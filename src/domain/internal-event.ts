@@ -136,6 +136,8 @@ export type InternalEvent =
       version: string
       zones: number
       sinks: readonly string[]
+      /** Of these, sinks to which nothing may be shipped. */
+      held: readonly string[]
       state: string
       newDays?: number
       /** Where no process has used the state for long. */

@@ -84,7 +84,8 @@ export class Daemon {
     this.#warnOf(this.#warnings)
     const named = knownOf(this.#zones.fill(this.#config))
     const state = stateName(this.#config)
-    const started = { version, zones: named.zones.length, sinks: named.sinks, state }
+    const held = await this.#engine.held()
+    const started = { version, zones: named.zones.length, sinks: named.sinks, held, state }
     const { catalogue, id } = this.#backend.store
     const routes = await catalogue.routes()
     const idleMs = idleMsOf(routes, this.#runtime.clock.now())

@@ -36,6 +36,11 @@ export function createEngine(config: Config, options: EngineOptions) {
   return {
     shipping,
     drain: streams.drain,
+    /** Sinks to which nothing may be shipped now. Throws the Failures of a store. */
+    async held() {
+      await holds.refresh()
+      return [...holds.held.keys()]
+    },
     observe,
     status,
     /** What the status page shows. */

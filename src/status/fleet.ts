@@ -69,7 +69,8 @@ export type Choose = (route: ZoneAndSink) => boolean
 
 /** What the store says of a fleet, or of the chosen part of it: the same from any machine with the same configuration. */
 export async function readFleet(deps: StatusDeps, isChosen: Choose = () => true) {
-  const { store, clock } = deps
+  const { store, clock, blindSinks = [] } = deps
+  const { held } = deps.settings()
   const [whole, stored, differences, workers, backfills, foreign] = await Promise.all([
     observe(deps),
     store.catalogue.routes(),
@@ -95,7 +96,11 @@ export async function readFleet(deps: StatusDeps, isChosen: Choose = () => true)
     ...observed,
     ...status,
     differences: differences.filter(({ stream }) => isChosen(stream)),
-    ...newState(whole, stored, deps.blindSinks ?? []),
+    ...newState(
+      whole,
+      stored,
+      blindSinks.filter((sink) => held?.has(sink) !== true),
+    ),
     foreign: foreign ?? [],
   }
   return { observed, status: { ...status, problems: problemsOf(facts) } }

@@ -108,12 +108,16 @@ export const internalEvents: {
   Started: {
     level: 'info',
     meaning: 'The process has started.',
-    text: ({ version, zones, sinks, state, newDays, idleMs }) => {
-      const to = `${counted(zones, 'zone')} to ${sinks.join(', ')}`
+    text: ({ version, zones, sinks, held, state, newDays, idleMs }) => {
+      const open = sinks.filter((sink) => !held.includes(sink))
+      const to = `${counted(zones, 'zone')} to ${open.join(', ')}`
+      const isHeld = held.length === 0 ? '' : `; held: ${held.join(', ')}`
       const isNew =
-        newDays === undefined ? '' : `; the state is new: ships ${counted(newDays, 'day')} of ${to}`
+        newDays === undefined || open.length === 0
+          ? ''
+          : `; the state is new: ships ${counted(newDays, 'day')} of ${to}`
       const isIdle = idleMs === undefined ? '' : `; ${idleText(idleMs)}`
-      return `shieldlog ${version} ships ${to}; state in ${state}${isNew}${isIdle}`
+      return `shieldlog ${version} ships ${open.length === 0 ? 'nothing' : to}${isHeld}; state in ${state}${isNew}${isIdle}`
     },
   },
   Stopping: {

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Daemon } from '../../src/process/daemon.ts'
 import { temporaryFolder } from '../setup/temp.ts'
@@ -33,6 +35,27 @@ test('a reload is refused where the new configuration cannot be loaded, and else
   expect(daemon.engine()).not.toBe(running)
   expect(names()).toEqual(['Started', 'ConfigRefused', 'Warned', 'ConfigReloaded', 'Warned'])
   await daemon.stop()
+})
+
+test('the first line names a held sink apart from those that are shipped to', async () => {
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'a-file'), '')
+  const sinkOn = (name: string) => ({ name, type: 'file', path: join(folder, name, 'events') })
+  for (const [names, text] of [
+    [
+      ['archive', 'a-file'],
+      / ships 1 zone to archive; held: a-file; .* is new: ships 3 days of 1 zone to archive$/,
+    ],
+    [['a-file'], / ships nothing; held: a-file; state in \S+$/],
+  ] as const) {
+    const { daemon, logged } = daemonWith({
+      sinks: names.map(sinkOn),
+      log: { level: 'info', format: 'json' },
+    })
+    await daemon.open(never)
+    expect(logged().map(({ event }) => event)).toEqual(['SinkHeld', 'Started'])
+    expect(logged()[1]).toMatchObject({ held: ['a-file'], msg: expect.stringMatching(text) as string })
+  }
 })
 
 test('a reload during the start is applied after it, and one before a stop is dropped', async () => {

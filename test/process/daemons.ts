@@ -36,10 +36,16 @@ export function daemonWith(
     return load({ yaml: JSON.stringify(all), cwd: folder })
   }
   const loaded = loadedWith()
-  const runtime = createLoggedRuntime(loaded.config, { watch: (internalEvent) => told.push(internalEvent) })
+  const log: string[] = []
+  const runtime = createLoggedRuntime(loaded.config, {
+    watch: (internalEvent) => told.push(internalEvent),
+    log: { write: (line) => void log.push(line) },
+  })
+  const logged = () => log.map((line) => JSON.parse(line) as Record<string, unknown>)
   const daemon = new Daemon(loaded, { runtime, serve, role, sinkGone: () => undefined })
   onTestFinished(() => daemon.stop())
-  return { daemon, loaded, loadedWith, runtime, events, told, names: () => told.map(({ name }) => name) }
+  const names = () => told.map(({ name }) => name)
+  return { daemon, loaded, loadedWith, runtime, events, told, names, logged }
 }
 
 /** An API until the test ends, and the settings that read it. */

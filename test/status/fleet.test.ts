@@ -8,9 +8,13 @@ import { policy, stream, today } from '../domain/builders.ts'
 import { createStage, eventAt, listingOf, zone } from '../pump/stage.ts'
 
 /** A state whose first stream was just read, and what is a problem of it besides that nothing ships. */
-async function begun(blindSinks: readonly string[] = [stream.sink], sinks = [stream.sink]) {
+async function begun(
+  blindSinks: readonly string[] = [stream.sink],
+  sinks = [stream.sink],
+  held = new Map<string, string>(),
+) {
   const stage = await createStage()
-  const settings = () => ({ zones: [zone], sinks, policy })
+  const settings = () => ({ zones: [zone], sinks, policy, held })
   const deps = { ...stage, telemetry: stage.deps.telemetry, turn: setImmediate, settings, blindSinks }
   const planner = new Planner(deps)
   stage.script.answer = listingOf([eventAt(0)], 5)
@@ -50,6 +54,12 @@ test('a sink that was added to a new state ten minutes later or more is not name
   expect(await told()).toEqual(texts(...sinks))
   await stage.pump({ stream: { ...stream, sink: 'later' } })
   expect(await told()).toEqual(texts(stream.sink, 'soon'))
+})
+
+test('a sink that is held is not named as one that a new state ships to', async () => {
+  const sinks = [stream.sink, 'held']
+  const { problems } = await begun(sinks, sinks, new Map([['held', 'renamed']]))
+  expect((await problems())[0]?.text).toMatch(new RegExp(`1 zone to ${stream.sink}\\.$`))
 })
 
 test('a state is not new where only file sinks are shipped to, or where it knows a route from earlier', async () => {

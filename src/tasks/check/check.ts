@@ -69,7 +69,7 @@ export async function* check(
       return []
     })
   if (running !== undefined) yield note(`in use by ${running.name}`)
-  const blind = blindSinks(config)
+  const blind = blindSinks(config).filter((sink) => !held.has(sink))
   const idleMs = idleMsOf(known, runtime.clock.now())
   if (known.length === 0 && blind.length > 0) yield note(newStateNote(config, blind))
   if (idleMs !== undefined) yield note(idleText(idleMs))
