@@ -145,6 +145,8 @@ export type InternalEvent =
     }
   | { name: 'Stopping'; signal: string }
   | { name: 'Stopped' }
+  /** The process ends, and not because it was asked to. */
+  | { name: 'RunFailed'; failure: Failure }
   | { name: 'ServerListening'; address: string }
   | { name: 'ConfigReloaded'; changed: readonly string[]; needsRestart: readonly string[] }
   | { name: 'ConfigRefused'; errors: readonly string[] }

@@ -131,6 +131,12 @@ export const internalEvents: {
     meaning: 'The process has stopped and closed everything. This is its last line.',
     text: () => 'stopped',
   },
+  RunFailed: {
+    level: 'error',
+    meaning:
+      'The process cannot start, or cannot go on, and ends with exit code 1. The message says why and what to do: another process uses the port of `server` or the state, the state cannot be opened, or who read standard output is gone. `shieldlog check` looks for all of that before a start.',
+    text: ({ failure }) => failure.message,
+  },
   ServerListening: {
     level: 'info',
     meaning: 'Metrics, health and status are served at this address.',

@@ -52,22 +52,35 @@ test('run --once --quiet prints nothing where all is well, and what is not other
   })
 })
 
-test('run tells why it cannot start in the form of the log, before it says that it stopped', async () => {
+test('run tells why it cannot start in the form of the log, as an event, before it says that it stopped', async () => {
   const { configure, run, simulator } = await openWorkshopWithApi({ days: 5 })
-  configure({
+  const port = Number(new URL(simulator.url).port)
+  const settings = {
     api: { baseUrl: simulator.url, accessKey },
     zones: [101],
-    state: 'sqlite:/dev/null/shieldlog.db',
     log: { level: 'info' },
     sinks: [{ name: 'archive', type: 'file', path: 'events' }],
-  })
-  const { code, stderr } = await run('run', '--once')
-  expect(code).toBe(1)
-  const told = parsed(stderr)
-  expect(told.at(-1)).toMatchObject({ event: 'Stopped' })
-  expect(told.at(-2)).toMatchObject({
-    level: 'error',
-    event: 'Progress',
-    msg: expect.stringContaining('/dev/null') as string,
-  })
+  }
+  for (const [cannot, code, text] of [
+    [
+      { state: 'sqlite:/dev/null/shieldlog.db' },
+      'store_refuses',
+      /\/dev\/null.* set `state` to another path/,
+    ],
+    [
+      { server: { port } },
+      'network',
+      /the port is in use by another process; set server\.port to a free one/,
+    ],
+  ] as const) {
+    configure({ ...settings, ...cannot })
+    const ended = await run('run')
+    expect(ended.code).toBe(1)
+    const told = parsed(ended.stderr)
+    const reason = { event: 'RunFailed', level: 'error', code, msg: expect.stringMatching(text) as string }
+    expect(told.slice(-2)).toMatchObject([reason, { event: 'Stopped' }])
+    // A person who wants no log is told all the same.
+    configure({ ...settings, ...cannot, log: { level: 'silent' } })
+    expect((await run('run')).stderr).toMatch(text)
+  }
 })

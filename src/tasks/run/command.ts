@@ -113,14 +113,14 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
     await daemon.open(stop)
     following = progress?.follow(daemon, AbortSignal.any([stop, shown.signal]))
     const code = options.once ? await shipOnce(daemon, say, () => lost, stop) : await shipOn(daemon, stop)
-    if (!fatal.signal.aborted) return code
-    say(printable(messageOf(fatal.signal.reason)), 'error')
-    return exitCodeOf([fatal.signal.reason])
+    fatal.signal.throwIfAborted()
+    return code
   } catch (error) {
     if (!isFailure(error) || io.signal.aborted) throw error
     // Here and not where other commands' errors are told: the reason stands before `Stopped`, in the form of the log.
-    say(printable(messageOf(error)), 'error')
-    return exitCodeOf([error])
+    if (runtime.logger.isEnabled('error')) runtime.telemetry.emit({ name: 'RunFailed', failure: error })
+    else say(printable(messageOf(error)), 'error')
+    return exitCodes.failed
   } finally {
     stopFollowing()
     if (io.signal.aborted) runtime.telemetry.emit({ name: 'Stopping', signal: String(io.signal.reason) })
