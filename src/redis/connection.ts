@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import { Cluster, type ClusterOptions, type DNSLookupFunction, Redis, type RedisOptions } from 'ioredis'
 import type { RedisServers } from '../domain/redis-servers.ts'
 import { pemAtConnect } from '../domain/tls.ts'
+import './greeting.ts'
 
 export type RedisClient = Redis | Cluster
 

@@ -3,23 +3,30 @@ import { Failure, messageOf, type FailureKind } from '../domain/failure.ts'
 interface Answer {
   readonly kind: Extract<FailureKind, 'retry' | 'stop'>
   readonly remedy: string
+  /** In place of words of the client. */
+  readonly text?: string
 }
 
+const stop = (remedy: string): Answer => ({ kind: 'stop', remedy })
+const retry = (remedy: string, text?: string): Answer => ({ kind: 'retry', remedy, ...(text && { text }) })
+
 const credentials = 'set the right user name and password under state'
-const commands = 'allow its user the commands and keys that docs/scaling-redis.md lists'
+const lacksRights = stop('allow its user the commands and keys that docs/scaling-redis.md lists')
 const cluster = 'list its nodes under state.redis.cluster'
 const certificate =
   'check state.redis.tls.caFile, and that the certificate is issued for the name of the server'
-
-const stop = (remedy: string): Answer => ({ kind: 'stop', remedy })
-const retry = (remedy: string): Answer => ({ kind: 'retry', remedy })
+const place = 'check host and port, and that both sides use TLS (rediss://), or neither does'
 
 /** What to do about an error with this text. */
 const answers: readonly (readonly [RegExp, Answer])[] = [
   [/^OOM /, stop('raise its maxmemory; it refuses writes until then')],
   [/^MISCONF /, stop('see its log: it cannot save to disk, and refuses writes until it can')],
   [/^(NOAUTH|WRONGPASS)\b|invalid password|without any password|auth.* failed/i, stop(credentials)],
-  [/^NOPERM |ACL failure|no permissions|user executing the script/i, stop(commands)],
+  [/^NOPERM |ACL failure|no permissions|user executing the script/i, lacksRights],
+  [
+    /^DENIED /,
+    stop('it takes connections of its own host only: set a password there (requirepass) and under state'),
+  ],
   [/^WRONGTYPE /, stop('set another keyPrefix; another program uses these keys')],
   [/^(MOVED|CROSSSLOT) |SELECT is not allowed in cluster mode/i, stop(cluster)],
   [
@@ -35,6 +42,9 @@ const answers: readonly (readonly [RegExp, Answer])[] = [
   [/^(MASTERDOWN|CLUSTERDOWN|TRYAGAIN) /, retry('some of its servers are down, or it is moving its slots')],
   [/^UNBLOCKED /, retry('it became a replica; a failover is in progress')],
   [/max number of clients/i, retry('raise its maxclients')],
+  [/^Unknown RESP type/, retry(place, 'the answer is not one of Redis')],
+  [/^Stream isn't writeable/, retry(place, 'there is no connection yet')],
+  [/ECONNRESET|EPIPE/, retry(`shieldlog tries again; if that lasts, ${place}`)],
 ]
 
 /** Codes of Node and OpenSSL for certificates that are not trusted or do not fit. */
@@ -57,10 +67,10 @@ export function redisFailure(error: unknown, name: string): unknown {
   if (error instanceof Failure || !(error instanceof Error)) return error
   // An error of the Lua code itself is a bug, not an operator's error.
   if (/(?:^ERR |: )user_script:\d+:/.test(error.message)) return error
-  const { kind, remedy } = answerTo(error) ?? retry('shieldlog tries again')
+  const { kind, remedy, text = textOf(error) } = answerTo(error) ?? retry('shieldlog tries again')
   const code = kind === 'stop' ? 'store_refuses' : 'store_unavailable'
   // No cause: the client attaches the command and its arguments, credentials included, to its errors.
-  return new Failure(kind, code, `the state (${name}) failed: ${textOf(error)}; ${remedy}`)
+  return new Failure(kind, code, `the state (${name}) failed: ${text}; ${remedy}`)
 }
 
 /** The same for errors of any origin: returns an error unchanged if Redis did not cause it. */
@@ -95,6 +105,11 @@ function textOf(error: Error): string {
 /** True when the connection or its server went away: the answer is unknown, and a retry may succeed. */
 export function isAbsence(error: unknown): boolean {
   return error instanceof Error && [codeOf(error), error.message].some((text) => absence.test(text))
+}
+
+/** True where the user of the connection may not send the command. */
+export function isUnpermitted(error: unknown): boolean {
+  return error instanceof Error && answerTo(error) === lacksRights
 }
 
 /** True where a retry, even on a new connection, would get the same refusal. */

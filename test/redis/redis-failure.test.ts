@@ -21,6 +21,7 @@ describe('an answer of Redis', () => {
       "ERR The user executing the script can't run this command or subcommand script: ab, on @user_script:1.",
       /commands/,
     ],
+    ['DENIED Redis is running in protected mode', /requirepass/],
     ['WRONGTYPE Operation against a key holding the wrong kind of value', /keyPrefix/],
     ['MOVED 1234 127.0.0.1:7001', /state\.redis\.cluster/],
     ['ERR This instance has cluster support disabled', /state\.redis\.url/],
@@ -41,6 +42,9 @@ describe('an answer of Redis', () => {
     'ERR max number of clients reached',
     'Command timed out',
     'Connection is closed.',
+    "Stream isn't writeable and enableOfflineQueue options is false",
+    'Unknown RESP type 72 "H". Please report this.',
+    'write EPIPE',
     'connect ECONNREFUSED 127.0.0.1:6379',
   ])('%s is tried again', (message) => {
     const unavailable = { kind: 'retry', code: 'store_unavailable' }

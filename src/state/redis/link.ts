@@ -1,8 +1,9 @@
-import { Failure, isFailure } from '../../domain/failure.ts'
+import { Failure } from '../../domain/failure.ts'
+import type { Redis } from 'ioredis'
 import type { Clock, Telemetry } from '../../ports/process.ts'
 import { nameOf, type RedisServers } from '../../domain/redis-servers.ts'
 import { connectRedis, onConnected, type RedisClient } from '../../redis/connection.ts'
-import { isAbsence, isRefusal, redisFailure } from '../../redis/redis-failure.ts'
+import { isAbsence, isRefusal, isUnpermitted, redisFailure } from '../../redis/redis-failure.ts'
 
 /** How long a call waits for a connection. */
 const patienceMs = 2_500
@@ -106,7 +107,13 @@ function isAboutDatabase(error?: Error & { readonly command?: { readonly name?: 
 
 function infosOf(client: RedisClient): Promise<readonly string[]> {
   const servers = 'nodes' in client ? client.nodes('master') : [client]
-  return Promise.all(servers.map((server) => server.info()))
+  const info = (server: Redis) =>
+    server.info().catch((error: unknown) => {
+      // A user without the right to ask is like a server that reports nothing.
+      if (!isUnpermitted(error)) throw error
+      return ''
+    })
+  return Promise.all(servers.map(info))
 }
 
 function toldIn(info: string, figure: string): string | undefined {
@@ -136,12 +143,7 @@ export async function checkServers(
   const refuse = (text: string, remedy: string) => {
     throw new Failure('stop', 'store_refuses', `the state (${link.name}) ${text}: ${remedy}`)
   }
-  const asked = link.run(infosOf)
-  // A user without the right to ask is like a server that reports nothing.
-  const texts = await asked.catch((error: unknown) => {
-    if (isFailure(error) && error.kind === 'stop') return ['']
-    throw error
-  })
+  const texts = await link.run(infosOf)
   const warnings = new Set<string>()
   for (const text of texts) {
     const [version = '', policy] = [toldIn(text, 'redis_version'), policyIn(text)]
