@@ -123,9 +123,9 @@ function skipContinue(socket: Socket): void {
     read(): Buffer | null {
       const chunk = read() as Buffer | null
       if (!isFirst || chunk === null) return chunk
-      const { length = 0 } = unaskedContinue.exec(chunk.toString('latin1', 0, mostContinueBytes))?.[0] ?? ''
+      const { length } = unaskedContinue.exec(chunk.toString('latin1', 0, mostContinueBytes))?.[0] ?? ''
       isFirst = length > 0
-      return chunk.length === length ? socket.read() : chunk.subarray(length)
+      return chunk.length === length ? this.read() : chunk.subarray(length)
     },
   })
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createServer as createTlsServer } from 'node:tls'
 import { type Dispatcher, request } from 'undici'
@@ -114,14 +114,15 @@ describe('dispatcher', () => {
 
     /** The pieces reach the client one by one; the connection stays open for the next request. */
     async function serveRaw(pieces: readonly string[]): Promise<string> {
+      const answerIn = async (socket: Socket) => {
+        for (const piece of pieces) {
+          socket.write(piece)
+          await nextTurn()
+        }
+      }
       const server = createServer((socket) => {
         socket.on('error', () => undefined).setNoDelay()
-        socket.on('data', async () => {
-          for (const piece of pieces) {
-            socket.write(piece)
-            await nextTurn()
-          }
-        })
+        socket.on('data', () => void answerIn(socket))
       })
       await once(server.listen(0, '127.0.0.1'), 'listening')
       onTestFinished(() => void server.close())
