@@ -28,7 +28,7 @@ import {
   section,
 } from '../fields/fields.ts'
 import { StateSetting, type StateConfig } from './state.ts'
-import { TlsConfig } from '../fields/tls.ts'
+import { TlsConfig } from '../fields/pem-files.ts'
 
 const printableName = (length: number) =>
   z.string().regex(new RegExp(`^[^\\p{C}\\p{Zl}\\p{Zp}]{1,${length}}$`, 'u'), {

@@ -5,7 +5,7 @@ import { type SettingError, withoutBrackets } from '../domain/text/http-rules.ts
 import { Secret } from '../domain/text/secret.ts'
 import type { RedisServers } from '../domain/redis-servers.ts'
 import { addIssue, duration, marks, name, secret, secretFile } from '../fields/fields.ts'
-import { TlsConfig } from '../fields/tls.ts'
+import { TlsConfig } from '../fields/pem-files.ts'
 
 export interface RedisStateConfig extends RedisServers {
   readonly kind: 'redis'

@@ -2,6 +2,9 @@ import { dayMs, endOf } from './day.ts'
 import { countText, sumOf } from './text/terminal-text.ts'
 import type { ZoneDay } from './stream.ts'
 
+/** How long gaps are kept after they were recorded. */
+export const gapDays = 90
+
 /** How long a sink keeps days; null: no limit. */
 export interface RetentionLimits {
   /** Whole days after the end of a day. */

@@ -2,13 +2,12 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import { dayMs, dayOf, firstReadable, unreadableAt, type Day } from '../domain/day.ts'
 import { requestsOf } from '../domain/plan/backfill.ts'
 import type { Policy } from '../domain/policy.ts'
+import { gapDays } from '../domain/retention.ts'
 import { isReadable } from '../domain/plan/stream-state.ts'
 import { routeKey, streamKey, type ZoneAndSink } from '../domain/stream.ts'
 import type { Store } from '../ports/store.ts'
 import type { ApiClock } from '../pump/api-clock.ts'
 import type { PlanSettings } from '../plan/planner.ts'
-
-const gapDays = 90
 
 interface HousekeepDeps {
   readonly store: Store

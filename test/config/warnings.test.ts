@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { unknownZoneWarnings } from '../../src/config/warnings.ts'
 import { withZones } from '../../src/discovery/with-zones.ts'
 import { knownWords } from '../../src/domain/event/known-words.ts'
-import { dispositionOf } from '../../src/formats/describe-event.ts'
+import { dispositionOf } from '../../src/formats/severity-and-action.ts'
 import { temporaryFolder } from '../setup/temp.ts'
 import { basics, load } from './loading.ts'
 

@@ -8,15 +8,8 @@ import { retryWhileHeld } from '../../domain/retry.ts'
 import { streamKey, type Priority, type Stream } from '../../domain/stream.ts'
 import { connectRedis } from '../../redis/connection.ts'
 import { redisFailureIn } from '../../redis/redis-failure.ts'
-import {
-  createRests,
-  createRetries,
-  housekeepMs,
-  oftenMs,
-  restAfterMs,
-  sharesOf,
-  type ScheduleDeps,
-} from '../pumping.ts'
+import { housekeepMs, oftenMs, restAfterMs, sharesOf, type ScheduleDeps } from '../pumping.ts'
+import { createRests, createRetries } from '../retries.ts'
 import { startQueueWorker, type JobOutcome } from './queue-worker.ts'
 import { addJobs, openQueues, streamOfJob, type Queues } from './queues.ts'
 

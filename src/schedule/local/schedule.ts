@@ -5,8 +5,6 @@ import { repeat } from '../../domain/promises.ts'
 import { streamKey } from '../../domain/stream.ts'
 import type { Schedule } from '../../ports/process.ts'
 import {
-  createRests,
-  createRetries,
   housekeepMs,
   oftenMs,
   priorities,
@@ -15,6 +13,7 @@ import {
   type Places,
   type ScheduleDeps,
 } from '../pumping.ts'
+import { createRests, createRetries } from '../retries.ts'
 
 const shortestTurnMs = 250
 

@@ -14,7 +14,7 @@ import {
   secretFile,
   section,
 } from '../../fields/fields.ts'
-import { TlsConfig } from '../../fields/tls.ts'
+import { TlsConfig } from '../../fields/pem-files.ts'
 
 const Broker = z
   .string()

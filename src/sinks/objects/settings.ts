@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { addIssue, bytes, choice, described, duration, patternText } from '../../fields/fields.ts'
-import { TlsConfig } from '../../fields/tls.ts'
+import { TlsConfig } from '../../fields/pem-files.ts'
 
 const Prefix = patternText(
   /^(?:(?!\.{1,2}\/)[\w.=-][\w.=@+!~ -]*\/)*$/,

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { choice, count, duration, marks, name, onAnySink } from '../../fields/fields.ts'
-import { TlsConfig } from '../../fields/tls.ts'
+import { TlsConfig } from '../../fields/pem-files.ts'
 
 const Host = z
   .string()

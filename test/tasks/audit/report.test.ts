@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { version } from '../../../src/assemble/version.ts'
 import { reportOf } from '../../../src/tasks/audit/findings.ts'
 import { dayOf, shiftDay, startOf } from '../../../src/domain/day.ts'
-import type { Audit } from '../../../src/tasks/audit/details.ts'
+import type { Audit } from '../../../src/tasks/audit/report-days.ts'
 import { startCli } from '../../setup/processes.ts'
 import { openWorkshopWithApi } from '../workshop.ts'
 

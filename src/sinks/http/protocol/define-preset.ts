@@ -14,7 +14,7 @@ import {
   secretFile,
   section,
 } from '../../../fields/fields.ts'
-import { TlsConfig } from '../../../fields/tls.ts'
+import { TlsConfig } from '../../../fields/pem-files.ts'
 import type { SettingError } from '../../../domain/text/http-rules.ts'
 import type { Secret } from '../../../domain/text/secret.ts'
 import type { Format } from '../../../ports/delivery.ts'
