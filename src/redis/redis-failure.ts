@@ -8,7 +8,11 @@ interface Answer {
 }
 
 const stop = (remedy: string): Answer => ({ kind: 'stop', remedy })
-const retry = (remedy: string, text?: string): Answer => ({ kind: 'retry', remedy, ...(text && { text }) })
+const retry = (remedy: string, text?: string): Answer => ({
+  kind: 'retry',
+  remedy,
+  ...(text !== undefined && { text }),
+})
 
 const credentials = 'set the right user name and password under state'
 const lacksRights = stop('allow its user the commands and keys that docs/scaling-redis.md lists')
