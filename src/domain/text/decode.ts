@@ -21,7 +21,7 @@ export function exactJson(text: string): Json | undefined {
   const value = parsedJson(text)
   try {
     const numbers = numbersIn(value)
-    const isPlain = numbers === 0 || (numbers === 1 && plainFirst.test(text)) || !mayBeInexact.test(text)
+    const isPlain = numbers === 0 || (numbers === 1 && isOnlyPlain(text)) || !mayBeInexact.test(text)
     return isPlain ? value : (JSON.parse(text, asReceived) as Json)
   } catch {
     // Thousands of levels, which end the recursion; numbers are rounded there.
@@ -29,8 +29,16 @@ export function exactJson(text: string): Json | undefined {
   }
 }
 
-/** Nearly every log begins with its only number. */
-const plainFirst = /^\{"(?!timestamp")\w+":\d{1,15},/
+/** Nearly every log begins with its only number. A name that stands there twice has the later one. */
+const plainFirst = /^\{("(?!timestamp")\w+":)\d{1,15},/
+function isOnlyPlain(text: string): boolean {
+  const name = plainFirst.exec(text)?.[1]
+  return (
+    name !== undefined &&
+    !text.includes(name.slice(0, -1), name.length) &&
+    !text.includes('\\u00', name.length)
+  )
+}
 
 /** A number with 16 digits, a fraction or an exponent, or -0; now and then a part of a text that looks like one. */
 const mayBeInexact =

@@ -85,6 +85,18 @@ describe('exact JSON', () => {
     expect(jsonText(exactJson(json))).toBe(json)
   })
 
+  it.each(['1e400', '12345678901234567890', '5.0', '-0'])(
+    'keeps %s, the later value of a name that stands there twice',
+    (source) => {
+      for (const json of [
+        `{"a":5,"a":${source}}`,
+        `{"a":5,"b":"x","a" : ${source}}`,
+        `{"a":5,"\\u0061":${source}}`,
+      ])
+        expect(jsonText(exactJson(json))).toMatch(`"a":${source}`)
+    },
+  )
+
   it('has plain numbers where JavaScript writes them so', () => {
     expect(exactJson('{"a":[0,-7,0.1,9007199254740992,1e-7],"b":1.0}')).toMatchObject({
       a: [0, -7, 0.1, 9007199254740992, 1e-7],
