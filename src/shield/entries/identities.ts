@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { parseDay } from '../../domain/day.ts'
 import { fingerprintOf, ownIdOf } from '../../domain/event/fingerprint.ts'
 import { FingerprintSet } from '../../domain/event/seen.ts'
 import { isObject, jsonText, numberText, type Json, type JsonObject } from '../../domain/text/json.ts'
@@ -159,7 +160,8 @@ const dateText =
 function timeOfDate(text: string): EntryTime | undefined {
   const [, date, minute, second = '00', fraction = '', hours = '+00', minutes = '00'] =
     dateText.exec(text) ?? []
-  if (date === undefined) return undefined
+  // Otherwise 30 February would become a day in March.
+  if (date === undefined || parseDay(date) === undefined) return undefined
   // A leap second is the first one of the next minute.
   const leap = second === '60' ? 1000 : 0
   const at = Date.parse(`${date}T${minute}:${leap > 0 ? '59' : second}${hours}:${minutes}`)

@@ -129,6 +129,7 @@ describe('the time of an entry', () => {
   it('is none of anything else', () => {
     const numbers = [0, -1, 1e7, 1e20, 1e300, NaN, Infinity]
     const texts = ['', 'soon', '12', '-5', '100000000000000000000', '099999999', '/Date(x)/', '2025-11-20']
+    texts.push('2025-02-29T12:00:00Z', '2025-02-30 12:00', '2025-04-31T12:00:00+01:00', '2025-01-32T12:00')
     texts.push('2025-13-20T12:00:00Z', '2025-11-20T12:61', '9999-12-31T23:59:60Z', '0000-01-01T00:00+01:00')
     for (const timestamp of [...numbers, ...texts, null, true, {}, []])
       expect(entryTimeOf(timestamp)).toBeUndefined()
