@@ -57,6 +57,7 @@ const fromBracket = /[{[][^]*/
 function kindOf(received: Buffer, text: string): string {
   if (received.length === 0) return 'empty'
   if (isUtf16(received)) return 'UTF-16'
+  if (text.trim() === '') return 'blank'
   const begin = text.slice(0, mostRead)
   if (!/^\s*</.test(begin)) {
     const plain = shown(begin.replace(fromBracket, ''))
