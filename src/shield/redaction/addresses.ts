@@ -50,7 +50,7 @@ export function plainAddress(address: string): string {
 
 /** Colons may be percent-encoded, and what is before may be an escape: `?ip=%5B2001%3Adb8%3A%3A1%5D`. */
 const candidates =
-  /(?:(?<=%(?:25){0,4}[\da-f]{2}|\\[nrt])|(?<![\w.%]))(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)|[\da-f]{0,4}(?:(?::|%(?:25)*3a)[\da-f]{0,4}){2,8}(?:(?:\.\d{1,3}){3}(?!\w|\.\d)|(?<![^:]:)(?!\w|\.\d|:[\w:]))\*?)/gi
+  /(?:(?<=%(?:25){0,4}[\da-f]{2}|\\[nrt])|(?<![\w.%]))(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)|[\da-f]{0,4}(?:(?::|%(?:25)*3a)[\da-f]{0,4}){2,8}(?:(?:\.\d{1,3}){3}(?!\w|\.\d)|(?:(?::|%(?:25)*3a)\d{5})?(?<![^:]:)(?!\w|\.\d|:[\w:]))\*?)/gi
 
 /** Part of every address, and found in few other texts. */
 const sign = /\.\d{1,3}\.\d{1,3}\.\d|:[\da-f]{0,4}:|%(?:25)*3a/i
@@ -61,16 +61,27 @@ const masked6 = /^(?:[\da-f]{1,4}:){1,4}:\*$/i
 /** `Chrome/120.0.0.0`, `v="99.0.0.0"`, `version 1.2.3.4`. */
 const versionBefore = /(?:(?:^|[\s(;,"'])[a-z][\w.-]*\/|\bv(?:er(?:sion)?)?["'=:\s]+)$/i
 
+const withColons = (text: string) => text.replace(/%(?:25)*3a/gi, ':')
+
+/** What is behind the address: a star, or a port, which is one group too many of an IPv6 address without brackets. */
+function restOf(found: string): string {
+  const star = found.endsWith('*') ? '*' : ''
+  const port = /(?::|%(?:25)*3a)\d{1,5}\*?$/i
+  return isIP(withColons(found.slice(0, found.length - star.length))) > 0
+    ? star
+    : (port.exec(found)?.[0] ?? star)
+}
+
 /** Lookalikes (a time, a version) stay, and so do masked addresses: a stored event is redacted a second time. */
 export function replaceAddresses(text: string, replace: (address: string) => string): string {
   if (!sign.test(text)) return text
   return text.replace(candidates, (found, offset: number) => {
-    const isStarred = found.endsWith('*')
-    const address = (isStarred ? found.slice(0, -1) : found).replace(/%(?:25)*3a/gi, ':')
+    const rest = restOf(found)
+    const address = withColons(found.slice(0, found.length - rest.length))
     // `::` is nobody's address, and a sign of many languages.
     if (isIP(address) === 0 || address === '::' || masked6.test(found)) return found
     if (isIP(address) === 4 && versionBefore.test(text.slice(Math.max(0, offset - 64), offset))) return found
-    return replace(address) + (isStarred ? '*' : '')
+    return replace(address) + rest
   })
 }
 

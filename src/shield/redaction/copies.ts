@@ -1,13 +1,57 @@
-import { percentDecoded } from '../../domain/text/decode.ts'
-
 export const redacted = '[redacted]'
 
-/** Shorter texts occur everywhere; masking them would make events unreadable and hide nothing. */
+/** In characters, decoded. Shorter texts occur everywhere; masking them would make events unreadable and hide nothing. */
 const shortest = 6
 /** Of one entry: clients decide how many there are, and each costs time. */
 const mostValues = 256
 /** Of values that begin alike: each of them is compared wherever a text has their beginning. */
 const mostAlike = 8
+
+/** A text in the form in which copies are compared. */
+interface Plain {
+  readonly text: string
+  /** Until the next text: where each of its signs, and its end, stands in the text as it was; absent if nothing moved. */
+  readonly starts?: Uint32Array
+}
+
+/**
+ * In lower case, percent-decoded as often as it is encoded, a plus as a space: a value may stand encoded in a query and
+ * decoded in a header, and rules of a firewall decode what they match and put it into lower case. Its signs are bytes.
+ */
+function plainOf(text: string): Plain {
+  if (!/[%+\x80-\uffff]/.test(text)) return { text: text.toLowerCase() }
+  const { bytes, starts } = 3 * text.length < room.starts.length ? room : roomFor(3 * text.length)
+  const end = bytes.write(text)
+  let [length, at] = [0, 0]
+  for (let index = 0; index < end; index++) {
+    const byte = bytes[index]!
+    starts[length] = at
+    bytes[length++] = byte
+    // A text of `%252525…` shrinks with each of its escapes.
+    while (length > 2 && bytes[length - 3] === percent) {
+      const code = hexOf(bytes[length - 2]!) * 16 + hexOf(bytes[length - 1]!)
+      if (Number.isNaN(code)) break
+      length -= 2
+      bytes[length - 1] = code
+    }
+    if (bytes[length - 1] === plus) bytes[length - 1] = space
+    // A sign of the text has up to four bytes, and two units where it has four.
+    if (byte < 0x80 || byte >= 0xc0) at += byte >= 0xf0 ? 2 : 1
+  }
+  starts[length] = at
+  return { text: bytes.toString('latin1', 0, length).toLowerCase(), starts }
+}
+
+const [percent, plus, space] = [0x25, 0x2b, 0x20]
+const roomFor = (bytes: number) => ({ bytes: Buffer.alloc(bytes), starts: new Uint32Array(bytes + 1) })
+/** Of nearly every text: room of its own would cost more than reading it. */
+const room = roomFor(4_096)
+
+function hexOf(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30
+  const letter = code | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : NaN
+}
 
 /** The hidden values of one entry, and each value inside them. */
 export class Copies {
@@ -42,15 +86,11 @@ export class Copies {
     }
   }
 
-  #add(text: string): void {
-    this.#addForm(text)
-    // Decoded once: a text of `%252525…` would have as many forms as it has signs.
-    if (/[%+]/.test(text)) this.#addForm(percentDecoded(text.replaceAll('+', ' ')) ?? text)
-  }
-
-  #addForm(form: string): void {
+  #add(value: string): void {
+    const form = plainOf(value).text
     // The replacement text itself must not be masked again.
     if (form.length < shortest || redacted.includes(form)) return
+    if (form.replace(/[\x80-\xbf]+/g, '').length < shortest) return
     let key = 0
     for (let at = 0; at < window; at++) key = shifted(key, form.charCodeAt(at))
     this.#lastSigns |= 1 << (key & 31)
@@ -63,21 +103,24 @@ export class Copies {
   /** Masks them in a text, in one pass over it however many they are. */
   hideIn(text: string): string {
     const [values, lastSigns] = [this.#values, this.#lastSigns]
-    let [clean, from, key] = ['', 0, 0]
-    for (let at = 0; at < text.length; at++) {
-      key = shifted(key, text.charCodeAt(at))
+    const { text: plain, starts } = plainOf(text)
+    // The end of the last copy, in the plain text and in the text as it was.
+    let [clean, from, end, key] = ['', 0, 0, 0]
+    for (let at = 0; at < plain.length; at++) {
+      key = shifted(key, plain.charCodeAt(at))
       if ((lastSigns & (1 << (key & 31))) === 0) continue
       const start = at + 1 - window
       const alike = start < from ? undefined : values.get(key)
       if (alike === undefined) continue
       const [copy] = alike
-        .filter((value) => text.startsWith(value, start))
+        .filter((value) => plain.startsWith(value, start))
         .sort((a, b) => b.length - a.length)
       if (copy === undefined) continue
-      clean += text.slice(from, start) + redacted
       from = start + copy.length
+      clean += text.slice(end, starts === undefined ? start : starts[start]) + redacted
+      end = starts === undefined ? from : starts[from]!
     }
-    return from === 0 ? text : clean + text.slice(from)
+    return end === 0 ? text : clean + text.slice(end)
   }
 }
 

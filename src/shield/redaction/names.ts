@@ -18,7 +18,7 @@ export const queryRule = `those of the same names, and ${wholeNames.replace(' ',
 
 const either = (names: string) => names.replaceAll(' ', '|')
 const secretName = new RegExp(
-  `${either(parts)}|-(?:${either(words)})s?-|(?:${either(owners)})-?key(?:s|-?id)?-`,
+  `${either(parts)}|-(?:${either(words)})s?-|(?:${either(owners)})-*key(?:s|-*id)?-`,
 )
 const wholeName = new RegExp(`^-+(?:${either(wholeNames)})-+$`)
 

@@ -1,3 +1,4 @@
+import { exactJson } from '../../domain/text/decode.ts'
 import { isExactNumber, isObject, jsonText, type Json, type JsonObject } from '../../domain/text/json.ts'
 import {
   hideAddressField,
@@ -68,6 +69,9 @@ const members = placesBy({
   text: 'labels name key',
   value: 'value values',
 })
+/** Of headers that proxies add, and of what a service may call the address. */
+const nameOfClient =
+  /forwarded|(?:client|remote|real|connecting|source|src|user|peer)[-_]?(?:ip|addr(?:ess)?)$/i
 const headers = placesBy({ userAgent: 'user-agent', referer: 'referer referrer' })
 
 function placesBy(names: { readonly [Of in Place]?: string }): ReadonlyMap<string, Place> {
@@ -82,10 +86,18 @@ const bodyInText = new Set(['urlencodedbody', 'requestbody'])
 /** With the colon behind those that are names. */
 const textsInJson = /"([^"\\]*(?:\\.[^"\\]*)*)"(:?)/gs
 
+/** JSON as text, perhaps as the text of a text. */
+const jsonBegin = /^\s*(?:"[\\"]*)?[[{]/
+
+const headerName = /^\s*[\w!#$%&'*+.^`|~-]+\s*$/
+const refererLine = /^([ \t]*referr?er[ \t]*:)(.*)/gim
+
 /** Texts in which every address is a client's, or may be one. */
 const ofClients: ReadonlySet<Place> = new Set<Place>(['header', 'referer', 'userAgent', 'plain'])
+const mayBeJson: ReadonlySet<Place> = new Set<Place>(['header', 'match', 'text', 'plain'])
 /** Anything nested deeper is redacted as one text. */
 const mostLevels = 100
+const mostTextsWithin = 4
 
 /** Which names are hidden, what a value is by the name above it, and where copies of hidden values are looked for. */
 function rulesOf(redaction: RedactionSettings) {
@@ -98,7 +110,7 @@ function rulesOf(redaction: RedactionSettings) {
     member: byName((name): Place => {
       const place = members.get(name.toLowerCase())
       if (place === 'body' && body === 'keep') return 'text'
-      return place ?? (isHidden(name) ? 'secret' : 'text')
+      return place ?? (isHidden(name) ? 'secret' : nameOfClient.test(name) ? 'header' : 'text')
     }),
   }
   const names: HiddenNames = {
@@ -117,82 +129,26 @@ function rulesOf(redaction: RedactionSettings) {
     if (place === 'header') return placeOf.header(key)
     const own = placeOf.member(key)
     if (own === 'text' && place === 'address') return 'header'
+    if (own === 'text' && place === 'plain') return 'plain'
     if (own !== 'value') return own
     const name = nameIn(members)
     const named = name === undefined ? 'text' : placeOf.header(name)
     return place === 'match' && named !== 'secret' ? 'match' : named
   }
 
-  /** Whether the item before is the name of a hidden header, as in `["Cookie", "a=1"]` and in a list of such pairs. */
-  function isSecretPair(items: readonly Json[], index: number): boolean {
-    if (index % 2 === 0 || items.length % 2 === 1) return false
-    const name = items[index - 1]
-    return typeof name === 'string' && /^\s*[\w-]+\s*$/.test(name) && isHidden(name)
+  /** Of an item of a list at some place: by the item before it, as in `["Cookie", "a=1"]` and a list of such pairs. */
+  function placeOfItem(place: Place, items: readonly Json[], index: number): Place {
+    const name = index % 2 === 0 || items.length % 2 === 1 ? undefined : items[index - 1]
+    if (typeof name !== 'string' || !headerName.test(name)) return place
+    const own = placeOf.header(name)
+    return own === 'secret' || (own !== 'header' && place !== 'match') ? own : place
   }
 
-  return { placeIn, isSecretPair, names, mayHoldCopies }
+  return { placeIn, placeOfItem, names, mayHoldCopies }
 }
 
-export function createRedactor(redaction: Redaction): Redactor {
-  if (redaction === 'off') return (rest, log) => ({ rest, log })
-  const { addresses } = redaction
-  const { placeIn, isSecretPair, names, mayHoldCopies } = rulesOf(redaction)
-  const standFor = standIn(redaction)
-  /** Of the entry at hand: what was hidden, the addresses of its clients, and the texts that may hold copies. */
-  const copies = new Copies()
-  const clients = new Set<string>()
-  let texts: string[] = []
-
-  function replaceClient(address: string): string {
-    clients.add(plainAddress(address))
-    return standFor(address)
-  }
-
-  function hideWhereItStands(value: Json, place: Place): Json {
-    const text = typeof value === 'string' ? value : jsonText(value)
-    if (place === 'secret') {
-      copies.remember(text)
-      if (text !== value)
-        for (const [, held, colon] of text.matchAll(textsInJson)) if (colon === '') copies.remember(held!)
-      return redacted
-    }
-    if (place === 'body') {
-      hideInText(text, names, copies)
-      return redacted
-    }
-    const named = hideNamed(text, place, names, copies)
-    const clean = addresses === 'keep' ? named : hideAddresses(named, place)
-    if (mayHoldCopies.has(place)) texts.push(clean)
-    return clean
-  }
-
-  function hideAddresses(text: string, place: Place): string {
-    if (ofClients.has(place) || (place === 'text' && isRequest(text)))
-      return replaceAddresses(text, replaceClient)
-    if (place !== 'address') return text
-    // Masked by the API.
-    if (text.endsWith('*')) clients.add(text.trim())
-    return hideAddressField(text, addresses, replaceClient)
-  }
-
-  function hideCopies(value: Json, place: Place): Json {
-    if (typeof value !== 'string') return value
-    if (place === 'plain') return copies.hideIn(value)
-    if (place === 'match') return hideClients(copies.hideIn(value))
-    if (place === 'text' || place === 'message') return hideClients(value)
-    if (place !== 'url' && place !== 'referer') return value
-    const at = queryStart(value)
-    return value.slice(0, at) + hideClients(copies.hideIn(value.slice(at)))
-  }
-
-  function hideClients(text: string): string {
-    if (clients.size === 0) return text
-    const isClient = (plain: string) => clients.has(plain) || clients.has(maskAddress(plain))
-    return replaceAddresses(text, (address) =>
-      isClient(plainAddress(address)) ? standFor(address) : address,
-    )
-  }
-
+/** Passes over values with their places. */
+function walkBy({ placeIn, placeOfItem }: ReturnType<typeof rulesOf>) {
   /** Returns the same value when nothing in it changed. */
   function walk(value: Json, place: Place, visit: Visit, level = 0): Json {
     if (typeof value === 'string') return value === '' || place === 'fact' ? value : visit(value, place)
@@ -222,10 +178,94 @@ export function createRedactor(redaction: Redaction): Redactor {
   function walkItems(items: readonly Json[], place: Place, visit: Visit, level: number): readonly Json[] {
     let copy: Json[] | undefined
     for (let index = 0; index < items.length; index++) {
-      const clean = walk(items[index]!, isSecretPair(items, index) ? 'secret' : place, visit, level + 1)
+      const clean = walk(items[index]!, placeOfItem(place, items, index), visit, level + 1)
       if (clean !== items[index]) (copy ??= [...items])[index] = clean
     }
     return copy ?? items
+  }
+
+  return { walk, walkMembers }
+}
+
+export function createRedactor(redaction: Redaction): Redactor {
+  if (redaction === 'off') return (rest, log) => ({ rest, log })
+  const { addresses } = redaction
+  const rules = rulesOf(redaction)
+  const { names, mayHoldCopies } = rules
+  const { walk, walkMembers } = walkBy(rules)
+  const standFor = standIn(redaction)
+  /** Of the entry at hand: what was hidden, the addresses of its clients, and the texts that may hold copies. */
+  const copies = new Copies()
+  const clients = new Set<string>()
+  let texts: string[] = []
+  /** Texts of JSON within each other that are being read. */
+  let textsWithin = 0
+
+  function replaceClient(address: string): string {
+    clients.add(plainAddress(address))
+    return standFor(address)
+  }
+
+  function hideWhereItStands(value: Json, place: Place): Json {
+    const text = typeof value === 'string' ? value : jsonText(value)
+    if (place === 'secret') {
+      copies.remember(text)
+      if (text !== value)
+        for (const [, held, colon] of text.matchAll(textsInJson)) if (colon === '') copies.remember(held!)
+      return redacted
+    }
+    if (place === 'body') {
+      hideInText(text, names, copies)
+      return redacted
+    }
+    const named = hideInJson(text, place) ?? hideNamed(text, place, names, copies)
+    const clean = addresses === 'keep' ? named : hideAddresses(named, place)
+    if (mayHoldCopies.has(place) || mayHoldReferer(clean, place)) texts.push(clean)
+    return clean
+  }
+
+  /** Of JSON that is a text, which is written anew where something in it is hidden; undefined for other texts. */
+  function hideInJson(text: string, place: Place): string | undefined {
+    if (!mayBeJson.has(place) || !jsonBegin.test(text) || textsWithin === mostTextsWithin) return undefined
+    const held = exactJson(text)
+    if (held === undefined) return undefined
+    textsWithin++
+    const clean = walk(held, place, hideWhereItStands)
+    textsWithin--
+    return clean === held ? text : jsonText(clean)
+  }
+
+  function hideAddresses(text: string, place: Place): string {
+    if (ofClients.has(place) || (place === 'text' && isRequest(text)))
+      return replaceAddresses(text, replaceClient)
+    if (place !== 'address') return text
+    // Masked by the API.
+    if (text.endsWith('*')) clients.add(text.trim())
+    return hideAddressField(text, addresses, replaceClient)
+  }
+
+  function hideCopies(value: Json, place: Place): Json {
+    if (typeof value !== 'string') return value
+    if (place === 'plain') return copies.hideIn(value)
+    if (place === 'match') return hideClients(copies.hideIn(value))
+    if (place === 'url' || place === 'referer') return hideInQuery(value)
+    const clean = mayHoldReferer(value, place)
+      ? value.replace(refererLine, (_, name: string, url: string) => name + hideInQuery(url))
+      : value
+    return place === 'text' || place === 'message' ? hideClients(clean) : clean
+  }
+
+  function hideInQuery(url: string): string {
+    const at = queryStart(url)
+    return url.slice(0, at) + hideClients(copies.hideIn(url.slice(at)))
+  }
+
+  function hideClients(text: string): string {
+    if (clients.size === 0) return text
+    const isClient = (plain: string) => clients.has(plain) || clients.has(maskAddress(plain))
+    return replaceAddresses(text, (address) =>
+      isClient(plainAddress(address)) ? standFor(address) : address,
+    )
   }
 
   function pass(visit: Visit, rest: JsonObject, log: Json): ReturnType<Redactor> {
@@ -245,6 +285,11 @@ export function createRedactor(redaction: Redaction): Redactor {
     const hasCopy = !isNothingHidden && texts.some((text) => hideClients(copies.hideIn(text)) !== text)
     return hasCopy ? pass(hideCopies, clean.rest, clean.log) : clean
   }
+}
+
+/** The header as a line, or as one of several. */
+function mayHoldReferer(text: string, place: Place): boolean {
+  return (place === 'header' || place === 'text') && text.includes(':') && text.search(refererLine) >= 0
 }
 
 /** The name of a pair `{Name, Value}` or `{Key, Value}`, in any case. */

@@ -58,7 +58,7 @@ function endFrom(pattern: RegExp, text: string, from: number): number {
  * semicolon separates parameters only where a name follows.
  */
 const parameterNames =
-  /(?:^|[?&;#\s"'(<]|%(?:25)*(?:3f|26|23))((?:[^?&;#\s"'(<>=%]|%(?!(?:25)*(?:3f|26|23|3d)))+)(?:=|%(?:25)*3d)/gi
+  /(?:^|[?&;#\s"'(<]|%(?:25)*(?:3f|26|23|3b))((?:[^?&;#\s"'(<>=%]|%(?!(?:25)*(?:3f|26|23|3b|3d)))+)["'>]?(?:=|%(?:25)*3d)/gi
 const parameter = (valueEnd: RegExp, encodedValueEnd: RegExp): Form => ({
   names: parameterNames,
   endOf: (text, from, [whole]) => indexFrom(whole.endsWith('=') ? valueEnd : encodedValueEnd, text, from),
@@ -69,11 +69,15 @@ const parameterInText = parameter(
 )
 const parameterInUrl = parameter(/[&#]|;(?=[^&;=#]+=)/g, /[&#]|%(?:25)*(?:26|23)|;(?=[^&;=#]+=)/gi)
 
-/** A member of JSON that is the value of a parameter, also of one in a URL that is encoded in another one. */
+/**
+ * A member of JSON that is the value of a parameter, also of one in a URL that is encoded in another one, or of JSON that
+ * is a text in it.
+ */
 const memberInUrl: Form = {
   names:
-    /(?:"|%(?:25)*22)([a-z_$@][\w$@.[\]-]*)(?:"|%(?:25)*22)(?:\s|\+|%(?:25)*20)*(?::|%(?:25)*3a)(?:\s|\+|%(?:25)*20)*("|%(?:25)*22)?/gi,
-  endOf(text, from, [, , quote]) {
+    /(?:"|%(?:25)*22)((?:[^"&#\s%\\]|%(?!(?:25)*(?:22|5c))|\+)+)((?:\\|%(?:25)*5c)*)(?:"|%(?:25)*22)(?:\s|\+|%(?:25)*20)*(?::|%(?:25)*3a)(?:\s|\+|%(?:25)*20)*(?:\\|%(?:25)*5c)*("|%(?:25)*22)?/gi,
+  endOf(text, from, [, , escapes, quote]) {
+    if (escapes !== '') return indexFrom(/[&#\s]/g, text, from)
     if (quote === '"') return indexFrom(/(?<!\\|%5c)"|[&#]/gi, text, from)
     if (quote !== undefined) return indexFrom(/(?<!\\|%(?:25)*5c)%(?:25)*22|[&#\s]/gi, text, from)
     if (/[[{]/.test(text[from] ?? ''))
@@ -90,18 +94,18 @@ const endOfHeader: Form['endOf'] = (text, from) => indexFrom(lineEnd, text, from
 
 /** A line of a request, or of a text inside JSON that was cut, with escaped line breaks. */
 const headerLine: Form = {
-  names: /(?:^[ \t]*|(?<=\\[nrt]))([a-z_][\w.-]*)[ \t]*:[ \t]*/gim,
+  names: /(?:^[ \t]*|(?<=\\[nrt]))([\w!#$%*+.^`|~-]+)[ \t]*:[ \t]*/gim,
   endOf: endOfHeader,
 }
 /** Anywhere in a text of which nothing else is known; in a URL it is a parameter. */
 const headerAnywhere: Form = {
-  names: /(?:(?<![\w.?&\\-])|(?<=\\[nrt]))([a-z_][\w.-]*)\s*[:=]\s*/gi,
+  names: /(?:(?<![\w.?&\\-])|(?<=\\[nrt]))([\w.-]+)\s*[:=]\s*/gi,
   endOf: endOfHeader,
 }
 /** In JSON, perhaps cut, perhaps escaped: a member, a pair of Name and Value, a pair of two texts. */
 const quotedName: Form = {
   names:
-    /["']([a-z_$@][\w$@.[\]-]*)\\*["']\s*(?:[:=]|,(?:\s*\\*["']value\\*["']\s*:|(?=\s*\\*["'])))\s*(\\*["'])?/gi,
+    /["']([^"'\\\s/?&=:,;]+)\\*["']\s*(?:[:=]|,(?:\s*\\*["']value\\*["']\s*:|(?=\s*\\*["'])))\s*(\\*["'])?/gi,
   endOf(text, from, [, , quote]) {
     if (quote !== undefined) return endOfQuoted(text, from, quote)
     if (/[[{]/.test(text[from] ?? '')) return endOfBrackets(text, from)
@@ -110,7 +114,7 @@ const quotedName: Form = {
 }
 /** A line of a request as a text in JSON. */
 const quotedLine: Form = {
-  names: /(?<=["'])([a-z_][\w.-]*)[ \t]*:[ \t]*/gi,
+  names: /(?<=["'])([\w!#$%*+.^`|~-]+)[ \t]*:[ \t]*/gi,
   endOf(text, from, { index }) {
     const escapes = /\\{0,16}$/.exec(text.slice(Math.max(0, index - 17), index - 1))![0]
     return endOfQuoted(text, from, escapes + text[index - 1]!)
@@ -138,9 +142,9 @@ function endOfBrackets(text: string, from: number): number {
   return text.length
 }
 
-/** Of URLs in a text, also of encoded ones. */
+/** Of URLs in a text, also of encoded ones. A password may hold `&` and `'`, which end a URL elsewhere. */
 const userInfo =
-  /(?<=:\/\/)[^/?#&\s"'<>]+(?=@)|(?<=(?::|%(?:25)*3a)(?:\/|%(?:25)*2f){2})(?:(?!%(?:25)*(?:2f|3f|23))[^/?#&\s"'<>])+(?=@|%(?:25)*40)/gi
+  /(?<=:(?:\\*\/){2})(?:(?:[^/?#&\s"'<>]|'(?![,);\s]))+|[^/?#&\s"'<>:]*:(?!\d{1,5}&)[^/?#\s"<>]*)(?=@)|(?<=(?::|%(?:25)*3a)(?:\/|%(?:25)*2f){2})(?:(?!%(?:25)*(?:2f|3f|23))(?:[^/?#&\s"'<>]|'(?![,);\s])))+(?=@|%(?:25)*40)/gi
 
 interface HowToHide {
   /** Nothing else is known of the text. */
@@ -150,12 +154,19 @@ interface HowToHide {
 export function hideInText(text: string, names: HiddenNames, copies: Copies, how: HowToHide = {}): string {
   // Most values of headers have none of these signs.
   if (!/[:="'@%\n]/.test(text)) return text
-  const at = names.body ? bodyStart(text) : text.length
-  const clean = hideInPart(text.slice(0, at), names, copies, how)
-  if (at === text.length) return clean
+  const read = withoutEscapes(text)
+  const at = names.body ? bodyStart(read) : read.length
+  const clean = hideInPart(read.slice(0, at), names, copies, how)
+  if (at === read.length) return clean === read ? text : clean
   // For the copies of what it names.
-  hideInPart(text.slice(at), names, copies, how)
+  hideInPart(read.slice(at), names, copies, how)
   return clean + redacted
+}
+
+/** Of JSON that was cut: some services write `&`, quotes and other signs of ASCII as `\u0026`. */
+function withoutEscapes(text: string): string {
+  if (!text.includes('\\u00')) return text
+  return text.replace(/\\u00([23][\da-f])/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)))
 }
 
 /** A whole request, from its first line on. */

@@ -16,7 +16,7 @@ const secret = names(`
   AccessKey access-key X-Access-Key-Id AWSAccessKeyId accesskeyid X-Api-Key api-key x-goog-api-key X_API_KEY
   HTTP_X_API_KEY apiKey APIKey apikey api_keys DD-API-KEY X-RapidAPI-Key X-MBX-APIKEY privateKey Private-Key
   Ocp-Apim-Subscription-Key x-functions-key X-Parse-Master-Key consumer_key
-  x-amz-server-side-encryption-customer-key
+  x-amz-server-side-encryption-customer-key api--key config[api][key] api.-key-v2 access_[key]_id
   Token tokens X-Token X-API-Token X-GitHub-Token X-Shopify-Access-Token X-CSRF-Token X-XSRF-TOKEN X-CSRFToken
   X-Vault-Token Private-Token X-Session-Token X-Amz-Security-Token accesstoken accessToken refresh_token id_token
   csrfmiddlewaretoken authenticity_token __RequestVerificationToken _csrf xsrf tokenId

@@ -26,38 +26,37 @@ function shown(received: Json, redaction: Redaction = defaults, changes: Record<
 }
 
 describe('headers', () => {
-  it.each(['Cookie', 'COOKIE', 'X-Api-Key', ' Authorization ', 'HTTP_AUTHORIZATION', 'Own'])(
-    'masks %j in every shape',
-    (Name) => {
-      const name = Name.trim()
-      for (const received of [
-        `GET / HTTP/1.1\r\n${name}: hunter2\r\nHost: h`,
-        { Request: `GET / HTTP/1.1\r\nHost: h\r\n${name}: hunter2 a\r\n\thunter2\r\nAccept: *` },
-        { Headers: [{ Name, Value: 'hunter2' }] },
-        { Headers: [{ name: Name, value: 'hunter2' }] },
-        { headers: [{ Key: Name, Value: 'hunter2' }] },
-        { HEADERS: [{ VALUE: ['hunter2'], KEY: Name }] },
-        { Headers: [[Name, 'hunter2']] },
-        { Headers: ['Host', 'h', Name, 'hunter2'] },
-        { Headers: [`${name}: hunter2`, `${name} : hunter2; a="hunter2"`, `${name}:hunter2`] },
-        { Headers: `Host: h\n${name}: hunter2` },
-        { Headers: { [Name]: 'hunter2' } },
-        { [Name]: 'hunter2' },
-        { Deep: { er: [{ [Name]: ['hunter2', { a: 'hunter2' }] }] } },
-        { Unknown: [{ Name, Value: { nested: 'hunter2' } }] },
-        { Details: JSON.stringify({ Headers: [{ Name: name, Value: 'a "hunter2' }], [name]: 'hunter2' }) },
-        { Details: JSON.stringify([name, 'hunter2']) },
-        { Details: JSON.stringify(JSON.stringify({ [name]: 'a" hunter2' })) },
-        { Details: JSON.stringify({ [name]: 'a" hunter2' }).slice(0, -4) },
-      ]) {
-        for (const form of [received, JSON.stringify(received)]) {
-          const text = shown(form, settings({ headers: ['own'] }))
-          expect(text).not.toContain('hunter2')
-          expect(text).toContain('[redacted]')
-        }
+  const secrets = 'Cookie,COOKIE,X-Api-Key, Authorization ,HTTP_AUTHORIZATION,Own,ASP.NET_SessionId,2fa-token'
+  it.each([...secrets.split(','), '_token', '-x~auth', 'x|my+sid'])('masks %j in every shape', (Name) => {
+    const name = Name.trim()
+    for (const received of [
+      `GET / HTTP/1.1\r\n${name}: hunter2\r\nHost: h`,
+      { Request: `GET / HTTP/1.1\r\nHost: h\r\n${name}: hunter2 a\r\n\thunter2\r\nAccept: *` },
+      { Headers: [{ Name, Value: 'hunter2' }] },
+      { Headers: [{ name: Name, value: 'hunter2' }] },
+      { headers: [{ Key: Name, Value: 'hunter2' }] },
+      { HEADERS: [{ VALUE: ['hunter2'], KEY: Name }] },
+      { Headers: [[Name, 'hunter2']] },
+      { Headers: ['Host', 'h', Name, 'hunter2'] },
+      { Headers: [`${name}: hunter2`, `${name} : hunter2; a="hunter2"`, `${name}:hunter2`] },
+      { Headers: `Host: h\n${name}: hunter2` },
+      { Headers: { [Name]: 'hunter2' } },
+      { [Name]: 'hunter2' },
+      { Deep: { er: [{ [Name]: ['hunter2', { a: 'hunter2' }] }] } },
+      { Unknown: [{ Name, Value: { nested: 'hunter2' } }] },
+      { Details: JSON.stringify({ Headers: [{ Name: name, Value: 'a "hunter2' }], [name]: 'hunter2' }) },
+      { Details: JSON.stringify([name, 'hunter2']) },
+      { Details: JSON.stringify({ All: [{ VALUE: 'hunter2', KEY: Name }] }, null, 2) },
+      { Details: JSON.stringify(JSON.stringify({ [name]: 'a" hunter2' })) },
+      { Details: JSON.stringify({ [name]: 'a" hunter2' }).slice(0, -4) },
+    ]) {
+      for (const form of [received, JSON.stringify(received)]) {
+        const text = shown(form, settings({ headers: ['own'] }))
+        expect(text).not.toContain('hunter2')
+        expect(text).toContain('[redacted]')
       }
-    },
-  )
+    }
+  })
 
   it.each(['_token', '__RequestVerificationToken', 'user[pass]', '@secret'])(
     'masks %s in JSON within text',
@@ -73,6 +72,22 @@ describe('headers', () => {
     },
   )
 
+  it.each(['api key', 'x/token', 'ключ-token', '"token"', 'a:password'])(
+    'masks %s in whole JSON that is a text',
+    (name) => {
+      const held = { a: 1.5, [name]: 'hunter2', b: [{ value: ['hunter2'], name }] }
+      const Details = JSON.stringify(JSON.stringify(held))
+      const clean = { a: 1.5, [name]: '[redacted]', b: [{ value: '[redacted]', name }] }
+      for (const place of ['Details', 'Headers', 'TriggerMatch'])
+        expect(eventOf({ [place]: Details }).log).toEqual({ [place]: JSON.stringify(JSON.stringify(clean)) })
+    },
+  )
+
+  it('leaves JSON that is a text as it was written where nothing in it is hidden', () => {
+    const received = { Details: ' {"a": 1.0, "b" : [ "c" ],\n"a":2}', More: '"[1.0 ]"', Other: '{"a":' }
+    expect(eventOf(received).log).toBe(received)
+  })
+
   it('keeps what stands beside a hidden value', () => {
     const received = {
       Headers: ['Cookie: a=1', 'User-Agent: curl', 'Host', 'h', '/a', 'Range: b'],
@@ -85,7 +100,7 @@ describe('headers', () => {
       ...received,
       Headers: ['Cookie: [redacted]', ...received.Headers.slice(1)],
       Request: 'GET /?a=1 HTTP/1.1\r\nHost: h\r\nCookie: [redacted]\r\nAccept: */*\r\n\r\n[redacted]',
-      Details: '{"otp":[redacted],"Token":"[redacted]","next":"c"}',
+      Details: '{"otp":"[redacted]","Token":"[redacted]","next":"c"}',
     })
     expect(eventOf(received, settings({ body: 'keep' })).log['Request']).toMatch(/user=bob$/)
   })
@@ -145,6 +160,61 @@ describe('a copy of a hidden value', () => {
     expect(eventOf(JSON.stringify(other)).log['triggermatch']).toEqual([{ key: 'RX', VALUE: 'x[redacted]' }])
   })
 
+  it.each<[string, (text: string) => string]>([
+    ['percent-encoded', encodeURIComponent],
+    ['in lower case', (text) => text.toLowerCase()],
+    ['percent-encoded in lower case', (text) => encodeURIComponent(text).toLowerCase()],
+    ['percent-encoded twice', (text) => encodeURIComponent(encodeURIComponent(text))],
+    ['as a form has it', (text) => String(new URLSearchParams({ x: text })).slice(2)],
+    [
+      'encoded sign by sign',
+      (text) =>
+        Buffer.from(text)
+          .toString('hex')
+          .replace(/../g, (byte) => `%${byte}`),
+    ],
+  ])('is hidden %s', (_how, encode) => {
+    for (const value of ['aB/Cd+eF==', 'ab c%41d', 'pässwörd 😀 ñ', '%2B%2b+abcd', '密码是什么吗']) {
+      const [open, encoded] = [encode(value), encodeURIComponent(encode(value))]
+      for (const held of [value, encodeURIComponent(value), encodeURIComponent(encodeURIComponent(value))])
+        for (const Name of ['X-Token', 'Cookie'])
+          expect(
+            eventOf({
+              Headers: [
+                { Name, Value: Name === 'Cookie' ? `sid=${encodeURIComponent(held)}; a=b` : held },
+                { Name: 'Referer', Value: `https://h/${open}?x=é${encoded}%` },
+              ],
+              Url: `https://h/?😀=%&a=${encoded}%C3&b`,
+              TriggerMatch: { Value: `ü${open}ü` },
+            }).log,
+          ).toEqual({
+            Headers: [
+              { Name, Value: '[redacted]' },
+              { Name: 'Referer', Value: `https://h/${open}?x=é[redacted]%` },
+            ],
+            Url: 'https://h/?😀=%&a=[redacted]%C3&b',
+            TriggerMatch: { Value: 'ü[redacted]ü' },
+          })
+    }
+  })
+
+  it('is hidden in the referer in every shape', () => {
+    const [copy, clean] = ['abcdef123456', '[redacted]'].map((text) => `https://h/abcdef123456?x=${text}`)
+    const formsOf = (url: string, cookie: string) => [
+      [`Cookie: ${cookie}`, `referer : ${url}`],
+      [
+        ['Cookie', cookie],
+        ['Referer', url],
+      ],
+      ['Cookie', cookie, 'REFERRER', url],
+      `GET / HTTP/1.1\r\nReferer: ${url}\r\nCookie: ${cookie}\r\nX-Referer: ${copy}`,
+      { Cookie: cookie, Referer: [url] },
+    ]
+    const cleanForms = formsOf(clean!, '[redacted]')
+    for (const [index, Headers] of formsOf(copy!, 'sid=abcdef123456').entries())
+      expect(eventOf({ Headers }).log).toEqual({ Headers: cleanForms[index] })
+  })
+
   it('is hidden in a log that is text', () => {
     const text = 'abcdef123456 was seen\nCookie: sid=abcdef123456\n'
     expect(eventOf(text).log).toEqual({ text: '[redacted] was seen\nCookie: [redacted]\n' })
@@ -175,6 +245,8 @@ describe('a copy of a hidden value', () => {
   })
 
   it('is kept if it is too short for a secret', () => {
+    for (const value of ['abcde', '%61b%2563de', '密码是什么'])
+      expect(eventOf({ Cookie: value, TriggerMatch: { Value: value } }).match?.value).toBe(value)
     const event = eventOf({ Cookie: 'a=1; b=GET', TriggerMatch: { Value: 'GET 1' } })
     expect(event.match?.value).toBe('GET 1')
   })
@@ -244,6 +316,13 @@ describe('query parameters', () => {
       ],
     ),
     ['https://h/?u=http://bob:hun%2Fter2@i/', 'https://h/?u=http://[redacted]@i/'],
+    [`https://h/?u=http://bob:hun'ter&2@i/&e=a@b`, 'https://h/?u=http://[redacted]@i/&e=a@b'],
+    ['https://h/?u=http://i&e=a@b&v=http://i:80&e=a@b', 'https://h/?u=http://i&e=a@b&v=http://i:80&e=a@b'],
+    [
+      `https://h/?'token'=hunter2&<sid>=hunter2&"a"=1`,
+      `https://h/?'token'=[redacted]&<sid>=[redacted]&"a"=1`,
+    ],
+    ['https://h/?n=a%3Btoken%3Dhunter2%26b', 'https://h/?n=a%3Btoken%3D[redacted]%26b'],
   ] as [string, string][])('%s', (Url, expected) => {
     expect(eventOf({ Url }, query).request?.url).toBe(expected)
     expect(eventOf({ Url: expected }, query).request?.url).toBe(expected)
@@ -275,6 +354,15 @@ describe('query parameters', () => {
     }
   })
 
+  it.each(['2fa-token', 'a/token', 'ключ_token'])('in JSON are hidden by any name: %s', (name) => {
+    const text = JSON.stringify({ a: JSON.stringify({ [name]: 'hunter2' }), [name]: 'hunter2', b: 1 })
+    for (const encoded of [text, encodeURIComponent(text), encodeURIComponent(encodeURIComponent(text))]) {
+      const url = eventOf({ Url: `https://h/?q=${encoded}&z=1` }).request!.url!
+      expect(url).not.toContain('hunter2')
+      expect(url).toMatch(/&z=1$/)
+    }
+  })
+
   it.each(['TOKEN', 'Client_Secret', 'code'])('mask the value of %s in every text', (name) => {
     const received = {
       Url: `https://h/?a=1&${name}=hunter2&b=2`,
@@ -298,8 +386,24 @@ it.each<[string, Record<string, Json>]>([
   expect(eventOf(received, settings({ headers: ['*'], query: ['*'] }), { labels }).labels).toBe(labels)
 })
 
+it.each([`https://bob:hun'ter2&hunter2@h/`, 'https://hunter2@h', String.raw`https:\/\/bob:hunter2@h\/a@b`])(
+  'the user in %s is hidden in every text',
+  (url) => {
+    for (const received of [
+      { Text: `see <${url}>` },
+      { Headers: [{ Name: 'X-Url', Value: url }] },
+      `at ${url}`,
+    ])
+      expect(shown(received)).not.toMatch(/hunter2|ter2/)
+  },
+)
+
 describe('plain text', () => {
   it.each([
+    String.raw`{"Url":"https://h/?a=1\u0026token=hunter2\u0026b=\u0027","x`,
+    String.raw`{"Details":"{\u0022password\u0022:\u0022hunter2\u0022}","x`,
+    '{"2fa-token":"hunter2","x',
+    '2fa-token: hunter2',
     'Cookie: hunter2',
     'line one\nAuthorization: Bearer hunter2\r\nline three',
     'cookie = hunter2',
@@ -368,6 +472,10 @@ describe('addresses', () => {
     expect(replaceAddresses(mapped, () => '#')).toBe('#:443, #, #, x\\n#\\t#')
     for (const before of ['unknown/', 'v=', 'version '])
       expect(replaceAddresses(`${before}2001:db8::1`, () => '#')).toBe(`${before}#`)
+    for (const port of [':443', ':44300', '%3A443'])
+      expect(replaceAddresses(`2001:db8:1:2:3:4:5:6${port}, 2001:db8::${port}`, () => '#')).toBe(
+        `#${port}, #${port}`,
+      )
     const twice = 'u=%2Fa%3Fi%3D%255B2001%253Adb8%253A%253A1%255D%26j%253D1.2.3.4'
     expect(replaceAddresses(twice, () => '#')).toBe('u=%2Fa%3Fi%3D%255B#%255D%26j%253D#')
     const encoded = 'https://203.0.113.9/a/203.0.113.9?i=%5B2001%3Adb8%3A%3A1%5D&j=%201.2.3.4%2F5'
@@ -418,6 +526,19 @@ describe('addresses', () => {
       settings({ addresses: 'mask' }),
     )
     expect(log).toEqual(clean)
+  })
+
+  it.each([
+    'X-Forwarded-For',
+    'forwarded',
+    'CF-Connecting-IP',
+    'client_ip',
+    'remoteAddress',
+    'True-Client-Ip',
+  ])('are found in %s wherever it stands', (name) => {
+    const held = { [name]: 'for=203.0.113.8, 2001:db8::1', [`${name}s`]: '203.0.113.8', Zip: '203.0.113.7' }
+    const { log } = eventOf(held, settings({ addresses: 'drop' }))
+    expect(log).toMatchObject({ [name]: 'for=[redacted], [redacted]', Zip: '203.0.113.7' })
   })
 
   it('are found in a field that holds more than one', () => {
