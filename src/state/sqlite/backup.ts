@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { Failure } from '../../domain/failure.ts'
 import { syncFolder } from '../../disk.ts'
@@ -11,6 +11,10 @@ import { refuseWithoutLog } from './schedule-lock.ts'
 
 /** All pages in one step: a step that finds the file changed by a running process would begin anew, without end. */
 const pagesAtOnce = 2_147_483_647
+
+const unfinishedName = /\.[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.unfinished(?:-wal|-shm|-journal)?$/
+/** One that nothing was written to for this long is of a process that was killed. */
+const abandonedMs = 3_600_000
 
 /**
  * Writes a copy of a store to a new file, readable by this user only: as the store is at one moment, also while a process
@@ -29,6 +33,7 @@ export async function backUp(path: string, target: string): Promise<number> {
   const unfinished = `${target}.${randomUUID()}.unfinished`
   try {
     closeSync(openSync(unfinished, 'wx', 0o600))
+    removeAbandoned(dirname(target), statSync(unfinished).mtimeMs - abandonedMs)
     using source = new DatabaseSync(path, { readOnly: true })
     await backup(source, unfinished, { rate: pagesAtOnce })
     check(unfinished)
@@ -57,6 +62,18 @@ function check(path: string): void {
       'store_refuses',
       `the state is damaged: ${String(found)}: restore an earlier copy`,
     )
+}
+
+/** Copies beside this one, whatever their name was to be. One that cannot be removed is left to its owner. */
+function removeAbandoned(folder: string, beforeMs: number): void {
+  try {
+    for (const name of readdirSync(folder)) {
+      const path = join(folder, name)
+      if (unfinishedName.test(name) && statSync(path).mtimeMs < beforeMs) rmSync(path)
+    }
+  } catch {
+    // The next copy tries again.
+  }
 }
 
 async function syncFile(path: string): Promise<void> {

@@ -1,4 +1,5 @@
-import { readdirSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
@@ -13,6 +14,24 @@ test('a store that SQLite cannot read is refused with the reason that SQLite giv
     message: `cannot write a copy of the state to ${join(folder, 'copy.db')}: file is not a database`,
   })
   expect(readdirSync(folder)).toEqual(['state.db'])
+})
+
+test('what a killed copy has left is removed by a later one, whatever its name, and nothing else', async () => {
+  const folder = temporaryFolder()
+  const path = join(folder, 'state.db')
+  using store = new DatabaseSync(path)
+  store.exec('CREATE TABLE t (v BLOB)')
+  const leave = (name: string, hours: number) => {
+    writeFileSync(join(folder, name), 'x')
+    const seconds = Date.now() / 1000 - hours * 3_600
+    utimesSync(join(folder, name), seconds, seconds)
+    return name
+  }
+  const unfinished = () => `copy.db.${randomUUID()}.unfinished`
+  for (const end of ['', '-journal']) leave(unfinished() + end, 2)
+  const kept = [leave(unfinished(), 0.5), leave('notes.unfinished', 9)]
+  await backUp(path, join(folder, 'other.db'))
+  expect(readdirSync(folder).toSorted()).toEqual(['other.db', 'state.db', ...kept].toSorted())
 })
 
 test('of two copies to one file at once, one is written whole and the other is refused', async () => {
