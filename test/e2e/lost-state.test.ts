@@ -2,6 +2,7 @@ import { copyFileSync, globSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dayMs, dayOf, endOf as endOfDay, shiftDay, startOf } from '../../src/domain/day.ts'
+import { told } from '../tasks/backfill/backfilling.ts'
 import { clockArguments, createShiftedClock } from '../entry/shifted-clock.ts'
 import { compareFiles, exactly, linesBelow } from './shipped.ts'
 import { endOf, logged, readableDays, workplace, zones, type Ended, type Workplace } from './workplace.ts'
@@ -92,7 +93,7 @@ test('an older copy of the store: lines of a day that can no longer be read are 
   // What can still be read came back.
   expect(lost(before, events)).toHaveLength(zones.length * 40)
   // Gaps name the copies, and the commands that ship them.
-  const { gaps } = JSON.parse((await place.ended(['gaps', 'list', '--json'])).stdout) as Gaps
+  const { gaps } = JSON.parse((await told(place, 'gaps', 'list', '--json')).stdout) as Gaps
   const files = gaps.flatMap((gap) => gap.files ?? [])
   expect(files.length).toBeGreaterThan(zones.length)
   expect(files.every((file) => file.startsWith(join(events, '.shieldlog', 'aside')))).toBe(true)
@@ -103,7 +104,7 @@ test('an older copy of the store: lines of a day that can no longer be read are 
     .filter(([, , source]) => files.includes(source!))
   expect(commands).toHaveLength(files.length)
   // The second time they have nothing to ship.
-  for (const command of [...commands, ...commands]) done(await place.ended(command))
+  for (const command of [...commands, ...commands]) done(await told(place, ...command))
   const all = [...days, today]
   expect(lost(before, events)).toEqual([])
   expect(compareFiles(events, simulator, zones, all)).toEqual(exactly(before.length + 5))

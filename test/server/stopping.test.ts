@@ -87,7 +87,7 @@ describe('slow and broken clients', () => {
       const { port, get } = await serve({ status, metrics }, createFakeClock())
       const answer = get('/metrics')
       await expect.poll(() => text).toHaveBeenCalled()
-      for (const socket of await Promise.all(Array.from({ length: 300 }, () => dial(port)))) {
+      for (const socket of await Promise.all(Array.from({ length: 260 }, () => dial(port)))) {
         socket.pause()
         socket.write(request)
       }

@@ -2,40 +2,40 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { probeOf } from '../e2e/metrics.ts'
+import type { Settings } from '../e2e/workplace.ts'
 import { freePort } from '../setup/free-port.ts'
 import { waitFor } from '../setup/wait-for.ts'
 import { accessKey, openWorkshop, openWorkshopWithApi } from './workshop.ts'
 
-const file = (name: string) => `./${name}`
+const siem = { name: 'siem', type: 'http', url: 'http://127.0.0.1:9' }
 
-test.each([
-  ['a secret that is not there', { api: { accessKeyFile: file('absent') } }, 75],
-  ['an empty secret', { api: { accessKeyFile: file('empty') } }, 75],
+test.each<[what: string, settings: (at: (name: string) => string) => Settings, code: number]>([
+  ['a secret that is not there', (at) => ({ api: { accessKeyFile: at('absent') } }), 75],
+  ['an empty secret', (at) => ({ api: { accessKeyFile: at('empty') } }), 75],
   [
     'a secret within a header',
-    {
-      sinks: [{ name: 'siem', type: 'http', url: 'http://127.0.0.1:9', headers: { A: 'x ${file:absent}' } }],
-    },
+    (at) => ({ sinks: [{ ...siem, headers: { A: `x \${file:${at('absent')}}` } }] }),
     75,
   ],
-  ['a certificate that is not there', { api: { accessKey, tls: { caFile: file('absent') } } }, 75],
-  ['an empty certificate', { api: { accessKey, tls: { caFile: file('empty') } } }, 75],
+  ['a certificate that is not there', (at) => ({ api: { accessKey, tls: { caFile: at('absent') } } }), 75],
+  ['an empty certificate', (at) => ({ api: { accessKey, tls: { caFile: at('empty') } } }), 75],
   [
     'a secret that is not there, and a wrong setting',
-    { api: { accessKeyFile: file('absent') }, zones: ['x'] },
+    (at) => ({ api: { accessKeyFile: at('absent') }, zones: ['x'] }),
     78,
   ],
-  ['a folder in the place of a secret', { api: { accessKeyFile: file('folder.d') } }, 78],
-  ['a certificate that is none', { api: { accessKey, tls: { caFile: file('shieldlog.yaml') } } }, 78],
-  ['a variable that is not set', { api: { accessKey: '${SHIELDLOG_TEST_UNSET}' } }, 78],
+  ['a folder in the place of a secret', (at) => ({ api: { accessKeyFile: at('folder.d') } }), 78],
+  ['a certificate that is none', (at) => ({ api: { accessKey, tls: { caFile: at('shieldlog.yaml') } } }), 78],
+  ['a variable that is not set', () => ({ api: { accessKey: '${SHIELDLOG_TEST_UNSET}' } }), 78],
 ])(
   '%s ends check and run --once with the code of a retry, or of a wrong setting',
   async (_, settings, code) => {
-    const { folder, run } = openWorkshop(settings)
+    const { configure, execute, folder } = openWorkshop()
+    configure(settings((name) => join(folder, name)))
     writeFileSync(join(folder, 'empty'), '')
     mkdirSync(join(folder, 'folder.d'))
-    expect((await run('check', '--offline')).code).toBe(code)
-    expect((await run('run', '--once')).code).toBe(code)
+    expect((await execute('check', '--offline')).code).toBe(code)
+    expect((await execute('run', '--once')).code).toBe(code)
   },
 )
 
