@@ -149,7 +149,7 @@ function paragraphsOf({ stream, file, failure, gap, removed, shipped }: Finding)
   if (file !== undefined) {
     const { isEqual, restored, badLines, parts } = file
     const details = detailsOf(badLines, stream === undefined ? parts : [])
-    const repair = isRepairable(file) && restored === undefined && '--deep --repair'
+    const repair = isRepairable(file) && !isAway(file) && restored === undefined && '--deep --repair'
     // Foreign parts of all days are one paragraph.
     const isNews = restored !== undefined || (!isEqual && (isRepairable(file) || foreignLinesOf(file) === 0))
     paragraphs.push({ text: fileText(file), details, isNews, repair })
@@ -164,6 +164,9 @@ function paragraphsOf({ stream, file, failure, gap, removed, shipped }: Finding)
   }
   return paragraphs
 }
+
+/** A repair writes no line of a part that may be on another host: the event would have two. */
+const isAway = ({ parts }: FileAudit) => parts.some(({ isElsewhere }) => isElsewhere === true)
 
 /** So many minutes and ids a sentence names, and so many lines and parts stand below it. */
 const most = 20
@@ -204,6 +207,8 @@ function fileText(file: FileAudit): string {
     bad.length > 0 && `Bad lines: ${bad.join(', ')}.`,
     more.length > 0 &&
       `${more.join('; ')}: who reads the folder finds these too, and some events perhaps twice.`,
+    isAway(file) &&
+      'A repair writes nothing of a day with a part that may be on another host: audit where the files are.',
     isByCounts && 'Fingerprints are gone: compared by counts and hashes of minutes.',
   ])
 }

@@ -214,6 +214,16 @@ test('finds no difference in intact files; else names part, line and event, and 
     expect(stdout).toMatch(new RegExp(part, 'm'))
 })
 
+test('offers no repair of a part that may be on another host: without the folder of its writer nobody knows', async () => {
+  const shop = await shipped()
+  rmSync(join(shop.folder, 'events'), { recursive: true })
+  const { stdout } = await shop.execute(...ofDay)
+  expect(stdout).toContain('it is on a disk of another host\n')
+  expect(stdout.replaceAll('\n', ' ')).toContain('may be on another host: audit where the files are.')
+  expect(stdout).not.toContain('--repair')
+  expect((await deep(shop, '--repair')).file).toMatchObject({ isEqual: false, restored: 0, lines: 0 })
+})
+
 test.for([
   ['gz', gzipSync],
   ['zst', (bytes: Buffer) => zstdCompressSync(bytes)],
