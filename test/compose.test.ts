@@ -1,10 +1,12 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../src/config/load.ts'
 import { fileShape } from '../src/config/file-shape.ts'
 import { settingsOf } from '../src/config/environment.ts'
 import { composePath, networksOf, placesOf, readComposeFile, type Service } from './compose/compose-file.ts'
+import { commandIn, pages } from './docs/pages.ts'
 import { projectFolder } from './setup/project-folder.ts'
 import { temporaryFolder } from './setup/temp.ts'
 
@@ -72,6 +74,44 @@ test.each(ours)('%s has one writable place, and time to stop', (name, service) =
   // Without a name or port of its own there can be any number.
   if (name.endsWith('worker')) expect(service).not.toHaveProperty('ports')
   expect(service).not.toHaveProperty('container_name')
+})
+
+test.each(['ship', 'demo'])(
+  'in %s a command finds the files in each container that has its settings',
+  (profile) => {
+    const roles = inProfile(profile).filter(([, { command = [] }]) => command.includes('--role'))
+    const volumes = new Set(roles.map(([, service]) => volumesOf(service).join()))
+    expect([roles.length, volumes.size, [...volumes][0]]).toEqual([2, 1, expect.stringMatching(/events$/)])
+  },
+)
+
+test('the pages name services of the profile, and each `up` of several workers their number', () => {
+  const lines = pages.flatMap(({ text }) => text.match(/\bdocker compose --profile [^`\n]*/g) ?? [])
+  expect(lines.length).toBeGreaterThan(10)
+  for (const line of lines) {
+    const [, profile = '', verb = '', rest = ''] = /--profile (\w+) (\w+) ?(.*)$/.exec(line) ?? []
+    const names = inProfile(profile).map(([name]) => name)
+    const words = rest.replace(/ (-c '|<|>).*$/, '').split(' ')
+    const named = words.map((word) => word.replace(/:.*$/, '')).filter((word) => names.includes(word))
+    if (['exec', 'cp', 'run'].includes(verb)) expect(named, line).not.toEqual([])
+    if (profile === 'ship' && verb === 'up') expect(line).toMatch(/ --scale worker=\d/)
+  }
+})
+
+test.each([
+  ['docker run', '--entrypoint sh shieldlog', 'var/shieldlog.db'],
+  ['Compose', '--no-deps --entrypoint sh shieldlog', 'shieldlog.db'],
+  ['Kubernetes', 'exec -i restore -- sh', 'shieldlog.db'],
+])('a state is restored by the command of the page, also into a new volume: %s', (_, words, name) => {
+  const volume = temporaryFolder()
+  const command = commandIn('docs/install.md', words).replaceAll('/var/lib/shieldlog', volume)
+  const restore = () => execFileSync('sh', ['-c', command], { input: 'a copy' })
+  const state = join(volume, name)
+  restore()
+  for (const end of ['', '-wal', '-shm', '.lock']) writeFileSync(`${state}${end}`, 'lost')
+  restore()
+  expect(readdirSync(dirname(state))).toEqual(['shieldlog.db'])
+  expect([readFileSync(state, 'utf8'), statSync(state).mode & 0o777]).toEqual(['a copy', 0o600])
 })
 
 describe('for an account', () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { freePort } from '../setup/free-port.ts'
 import { startCli, startProcess } from '../setup/processes.ts'
 import { temporaryFolder } from '../setup/temp.ts'
@@ -11,14 +12,15 @@ function serviceCalled(name: string): Service {
   return service
 }
 
-/** What the container of a Redis would run, on a port and folder of the test's, with its secret in `secretFile`. */
-export async function startRedisService(name: string, secretFile: string) {
+/** What the container of a Redis would run, on a port and `volume` of the test's, with its secret in `secretFile`. */
+export async function startRedisService(name: string, secretFile: string, volume = temporaryFolder()) {
   const { command = [], healthcheck } = serviceCalled(name)
   const port = await freePort()
   const here = (text: string) =>
     unescaped(text)
       .replaceAll('/run/secrets/redis-password', secretFile)
-      .replace('dir /data', `dir ${temporaryFolder()}\nport ${port}\nbind 127.0.0.1`)
+      .replace('dir /data', `dir /data\nport ${port}\nbind 127.0.0.1`)
+      .replaceAll('/data', volume)
       .replace('redis-cli', `redis-cli -p ${port}`)
   const [shell = '', ...args] = command.map(here)
   const [kind, script = ''] = healthcheck?.test ?? []
@@ -28,6 +30,8 @@ export async function startRedisService(name: string, secretFile: string) {
     process: startProcess(shell, args, { mustEnd: false }),
     /** Runs the health check of the service. */
     check: async () => (await startProcess('sh', ['-c', here(script)]).exited).code,
+    /** Runs a command that is meant for a container of the service; returns its output. */
+    run: (command: string, input?: Buffer) => execFileSync('sh', ['-c', here(command)], { input }),
   }
 }
 

@@ -67,6 +67,14 @@ export function fencesOf(markdown: string): Fence[] {
   return fences
 }
 
+/** What a page has a shell do in a container: `sh -c '…'` in the line of a block that has these words. */
+export function commandIn(path: string, words: string): string {
+  const lines = fencesOf(readPage(path)).flatMap(({ text }) => text.split('\n'))
+  const [, command] = / -c '(.*)'/.exec(lines.find((line) => line.includes(` ${words} -c '`)) ?? '') ?? []
+  if (command === undefined) throw new Error(`no line of ${path} has ${words} -c '…'`)
+  return command
+}
+
 /** Targets of all links of a Markdown text, code left out. */
 export function linksOf(markdown: string): string[] {
   const text = markdown.replaceAll(/^```[\s\S]*?^```$/gm, '').replaceAll(/`[^`\n]*`/g, '')

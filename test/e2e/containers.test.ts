@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkSimulator, startDemo, startRedisService } from '../compose/demo-processes.ts'
+import { commandIn } from '../docs/pages.ts'
 import { redisServerAvailable } from '../setup/redis.ts'
 import { runCommand } from '../setup/run-command.ts'
 import { temporaryFolder } from '../setup/temp.ts'
@@ -42,6 +43,25 @@ describe.skipIf(!redisServerAvailable())('what the containers of docker-compose.
       await process.kill('SIGTERM')
       writeFileSync(secret, password)
       expect(await check()).not.toBe(0)
+    })
+
+    test('is copied and restored by the commands of the page', async () => {
+      const volume = temporaryFolder()
+      const secret = join(volume, 'secret')
+      writeFileSync(secret, 'a password')
+      const first = await startRedisService('redis', secret, volume)
+      await first.process.waitForLine(/Ready to accept connections/)
+      const before = ask(first.port, 'a password')
+      await before.set('progress', 'as copied')
+      const [copy, restore] = ['redis sh', 'sh redis'].map((place) => commandIn('docs/install.md', place))
+      const copied = first.run(copy!)
+      await before.set('progress', 'later')
+      await first.process.kill('SIGTERM')
+      first.run(restore!, copied)
+      const { port, process } = await startRedisService('redis', secret, volume)
+      await process.waitForLine(/Ready to accept connections/)
+      const after = ask(port, 'a password')
+      expect([await after.get('progress'), await after.dbsize()]).toEqual(['as copied', 1])
     })
   })
 
