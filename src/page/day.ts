@@ -43,6 +43,7 @@ export function daySection(choice: Choice, view: DayView | undefined): Html {
 /** What the latest audit of the day found, or how to make one. */
 function lastAudit({ zone, sink, day, audit, ledger }: DayView): Html {
   const compare = audit === undefined ? 'compare them' : 'compare them again'
+  const deep = audit?.files === undefined ? '' : ' --deep'
   const result =
     audit === undefined
       ? 'Not audited yet: the ledger was not compared with what the API lists.'
@@ -52,7 +53,7 @@ function lastAudit({ zone, sink, day, audit, ledger }: DayView): Html {
   return html`<div class="last-audit">
     <h3>Audit</h3>
     <p>${result}</p>
-    <p class="quiet">To ${compare}, and write a report: <code>shieldlog audit --zone ${zone} --sink ${sink} --day ${day} --report audit.html</code></p>
+    <p class="quiet">To ${compare}, and write a report: <code>shieldlog audit --zone ${zone} --sink ${sink} --day ${day}${deep} --report audit.html</code></p>
   </div>`
 }
 

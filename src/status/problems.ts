@@ -245,11 +245,13 @@ function differsProblem(
   ].filter((part) => part !== false)
   const days = daysText(found.map(({ stream }) => stream.day))
   const when = clockText(new Date(Math.max(...found.map(({ atMs }) => atMs))).toISOString(), at)
+  const deep = files > 0 ? ' --deep' : ''
+  const command = `audit --sink ${printable(sink)}${deep}`
   return [
     about('differs', own, (who) => ({
-      text: `${who}: the latest audit (${when}) of ${days} found ${what.join(', ')}.`,
-      remedy: `shieldlog audit --sink ${printable(sink)}${files > 0 ? ' --deep' : ''} shows them and names the commands that repair; one that finds no difference ends this.`,
-      command: `audit --sink ${printable(sink)}${files > 0 ? ' --deep' : ''}`,
+      text: `${who}: audit${deep} at ${when} found ${what.join(', ')} (${days}).`,
+      remedy: `What was repaired or moved away since counts until it is run again: shieldlog ${command} shows what differs and names the commands that repair; one that finds no difference ends this.`,
+      command,
     })),
   ]
 }

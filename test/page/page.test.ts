@@ -3,6 +3,7 @@ import { createServer, get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { shiftDay } from '../../src/domain/day.ts'
+import { streamKey } from '../../src/domain/stream.ts'
 import { Secret } from '../../src/domain/text/secret.ts'
 import { cellStates } from '../../src/status/queries.ts'
 import { at, minuteMs, today } from '../domain/builders.ts'
@@ -119,6 +120,16 @@ describe.skipIf(!browserAvailable())('the page', { timeout: 120_000 }, () => {
     await day.getByText('2 committed, 1,234,567 bytes').waitFor()
     await cell(page, { zone: 107, sink: 'siem', day: '2026-11-17' }).click()
     await day.getByText('shieldlog dead-letters show --sink siem --zone 107 --day 2026-11-17').waitFor()
+  })
+
+  it('names the deep audit again where one found that files differ', async () => {
+    const world = story()
+    const key = streamKey(archive)
+    world.audits.set(key, { ...world.audits.get(key)!, isEqual: false, files: '3 more lines' })
+    const { day } = await showDay(world, archive)
+    expect(await day.locator('.last-audit').innerText()).toMatch(
+      /files or objects differ\. .* Deep: 3 more lines[^]*compare them again, .* --day 2026-11-20 --deep --report/,
+    )
   })
 
   it('says of a day that it is not known, why there are no figures, and that the server is away, and continues', async () => {
