@@ -1,7 +1,14 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Event, KeptEvent } from '../../domain/event/event.ts'
 import { exactJson, leniently } from '../../domain/text/decode.ts'
-import { isObject, jsonText, numberText, type Json, type JsonObject } from '../../domain/text/json.ts'
+import {
+  isExactNumber,
+  isObject,
+  jsonText,
+  numberText,
+  type Json,
+  type JsonObject,
+} from '../../domain/text/json.ts'
 import { identitiesOf, identityOf, ownTextOf, withOwnId, type EntryIdentity } from './identities.ts'
 import type { Redactor } from '../redaction/redact.ts'
 import { fingerprintOf } from '../../domain/event/fingerprint.ts'
@@ -30,7 +37,7 @@ export function toEvent(
   const { rest } = redacted
   const labels = isObject(rest['labels']) ? rest['labels'] : nothing
   const log = logObjectOf(redacted.log)
-  const status = textOf(labels['status'] ?? inOtherCase(labels, 'status'))
+  const status = wholeTextOf(labels['status'] ?? inOtherCase(labels, 'status'))
   const isResponse = status !== undefined && /^[1-5]\d\d$/.test(status)
   const header = headersOf(log)
   const address = textOf(log['RemoteIp'] ?? inOtherCase(log, 'RemoteIp'))
@@ -59,7 +66,7 @@ export function toEvent(
     client: someOf({
       address,
       ip: address === undefined ? undefined : wholeIp(address),
-      asn: asnOf(textOf(labels['asn'] ?? inOtherCase(labels, 'asn'))),
+      asn: asnOf(wholeTextOf(labels['asn'] ?? inOtherCase(labels, 'asn'))),
       country: countryOf(textOf(labels['country'] ?? inOtherCase(labels, 'country'))),
     }),
     pop: textOf(labels['serverZone'] ?? inOtherCase(labels, 'serverZone')),
@@ -160,6 +167,12 @@ export function logObjectOf(log: Json): JsonObject {
 export function textOf(value: Json | undefined): string | undefined {
   if (typeof value === 'string') return isPlain(value.charCodeAt(0)) || /\S/.test(value) ? value : undefined
   return numberText(value)
+}
+
+/** As `textOf`, of what is a whole number in any spelling: `403.0`. */
+function wholeTextOf(value: Json | undefined): string | undefined {
+  const number = isExactNumber(value) ? Number(value.rawJSON) : NaN
+  return Number.isSafeInteger(number) ? String(number) : textOf(value)
 }
 
 /** Nearly all texts begin with such a character; this check avoids the regular expression for them. */
