@@ -249,8 +249,8 @@ function differsProblem(
   const command = `audit --sink ${printable(sink)}${deep}`
   return [
     about('differs', own, (who) => ({
-      text: `${who}: audit${deep} at ${when} found ${what.join(', ')} (${days}).`,
-      remedy: `What was repaired or moved away since counts until it is run again: shieldlog ${command} shows what differs and names the commands that repair; one that finds no difference ends this.`,
+      text: `${who}: at ${when}, audit${deep} of ${days} found ${what.join(', ')}; run it again after a repair.`,
+      remedy: `shieldlog ${command} shows what differs and names the commands that repair; one that finds no difference ends this.`,
       command,
     })),
   ]
