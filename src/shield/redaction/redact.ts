@@ -51,6 +51,8 @@ type Place =
   /** The value of a header, or headers. */
   | 'header'
   | 'text'
+  /** Of JSON that is a text. */
+  | 'inText'
   /** Text of which nothing is known. */
   | 'plain'
 
@@ -94,7 +96,9 @@ const refererLine = /^([ \t]*referr?er[ \t]*:)(.*)/gim
 
 /** Texts in which every address is a client's, or may be one. */
 const ofClients: ReadonlySet<Place> = new Set<Place>(['header', 'referer', 'userAgent', 'plain'])
-const mayBeJson: ReadonlySet<Place> = new Set<Place>(['header', 'match', 'text', 'plain'])
+const mayBeJson: ReadonlySet<Place> = new Set<Place>(['header', 'match', 'text', 'inText', 'plain'])
+/** What a name says also in a text; nothing there is a fact. */
+const alsoInText: ReadonlySet<Place> = new Set<Place>(['secret', 'body', 'header', 'value'])
 /** Anything nested deeper is redacted as one text. */
 const mostLevels = 100
 const mostTextsWithin = 4
@@ -129,7 +133,11 @@ function rulesOf(redaction: RedactionSettings) {
     if (place === 'header') return placeOf.header(key)
     const own = placeOf.member(key)
     if (own === 'text' && place === 'address') return 'header'
-    if (own === 'text' && place === 'plain') return 'plain'
+    if (place === 'plain' || place === 'inText') {
+      // It may be what matched, whatever its name.
+      if (own === 'address') return 'header'
+      if (!alsoInText.has(own) || (own === 'body' && !bodyInText.has(key.toLowerCase()))) return place
+    }
     if (own !== 'value') return own
     const name = nameIn(members)
     const named = name === undefined ? 'text' : placeOf.header(name)
@@ -230,13 +238,13 @@ export function createRedactor(redaction: Redaction): Redactor {
     const held = exactJson(text)
     if (held === undefined) return undefined
     textsWithin++
-    const clean = walk(held, place, hideWhereItStands)
+    const clean = walk(held, place === 'plain' ? place : 'inText', hideWhereItStands)
     textsWithin--
     return clean === held ? text : jsonText(clean)
   }
 
   function hideAddresses(text: string, place: Place): string {
-    if (ofClients.has(place) || (place === 'text' && isRequest(text)))
+    if (ofClients.has(place) || ((place === 'text' || place === 'inText') && isRequest(text)))
       return replaceAddresses(text, replaceClient)
     if (place !== 'address') return text
     // Masked by the API.
@@ -308,6 +316,7 @@ function hideNamed(text: string, place: Place, names: HiddenNames, copies: Copie
     case 'referer':
       return hideInUrl(text, names, copies)
     case 'text':
+    case 'inText':
     case 'match':
     case 'header':
       return hideInText(text, names, copies)

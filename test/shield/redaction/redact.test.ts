@@ -83,6 +83,25 @@ describe('headers', () => {
     },
   )
 
+  it('keeps in JSON that is a text what is named body, which may be what matched', () => {
+    const held = { body: '<script>', token: 'hunter2', body2: { body: { a: 1 } }, UrlEncodedBody: 'hunter2' }
+    const clean = { ...held, token: '[redacted]', UrlEncodedBody: '[redacted]' }
+    for (const received of [held, [held, held]]) {
+      const text = JSON.stringify(Array.isArray(received) ? [clean, clean] : clean)
+      const { match } = eventOf({ TriggerMatch: { Value: JSON.stringify(received) } })
+      expect(match?.value).toBe(text)
+    }
+    expect(eventOf(JSON.stringify([held, held])).log).toEqual({ text: JSON.stringify([clean, clean]) })
+  })
+
+  it('takes nothing in JSON that is a text for a fact', () => {
+    for (const name of ['message', 'Status', 'method', 'Url', 'User-Agent', 'RemoteIp', 'name', 'Referer']) {
+      const Details = JSON.stringify({ [name]: 'a;token=hunter2 https://bob:hunter2@h/' })
+      for (const received of [{ Details }, { TriggerMatch: { Value: Details } }, `[${Details},1]`])
+        expect(shown(received), name).not.toContain('hunter2')
+    }
+  })
+
   it('leaves JSON that is a text as it was written where nothing in it is hidden', () => {
     const received = { Details: ' {"a": 1.0, "b" : [ "c" ],\n"a":2}', More: '"[1.0 ]"', Other: '{"a":' }
     expect(eventOf(received).log).toBe(received)
@@ -539,6 +558,13 @@ describe('addresses', () => {
     const held = { [name]: 'for=203.0.113.8, 2001:db8::1', [`${name}s`]: '203.0.113.8', Zip: '203.0.113.7' }
     const { log } = eventOf(held, settings({ addresses: 'drop' }))
     expect(log).toMatchObject({ [name]: 'for=[redacted], [redacted]', Zip: '203.0.113.7' })
+  })
+
+  it('in JSON that is a text are replaced, and nothing else is, whatever its name', () => {
+    const received = { RemoteIp: "' or 1=1", client_ip: 'x 203.0.113.8', More: '203.0.113.7' }
+    const clean = { ...received, client_ip: 'x 203.0.113.*' }
+    const { log } = eventOf({ Details: JSON.stringify(received) }, settings({ addresses: 'mask' }))
+    expect(log).toEqual({ Details: JSON.stringify(clean) })
   })
 
   it('are found in a field that holds more than one', () => {
