@@ -81,6 +81,8 @@ export type InternalEvent =
   | { name: 'ObjectWritten'; sink: string }
   /** An earlier try had written the object of this number: its events count as delivered. */
   | { name: 'ObjectAdopted'; sink: string; key: string }
+  /** Of the second such object in a row: a process that dies leaves one. */
+  | { name: 'StateBehind'; sink: string; key: string }
   | { name: 'SinkHeld'; sink: string; why: string }
   | { name: 'SinkReleased'; sink: string }
   | { name: 'ScanCompleted'; stream: Stream; kind: ScanKind; pages: number; found: number; seconds: number }

@@ -540,6 +540,14 @@ export const internalEvents: {
     text: ({ key }) => `found ${key}, which an earlier try had written: its events count as delivered`,
     condition: bySink,
   },
+  StateBehind: {
+    level: 'warn',
+    meaning:
+      'A bucket has several objects of a day that the state does not know. A process that dies leaves one, so the state is older than what was shipped, as a restored copy is; or this sink was forgotten (`state forget-sink`). Events of the objects count as delivered. From an older state, other destinations get again what was shipped to them since.',
+    text: ({ key }) =>
+      `several objects, now ${key}, are unknown to the state: it is older than what was shipped, as a restored copy is; destinations without files or objects get again what they had since`,
+    condition: { ...bySink, lastsMs: lastsADay },
+  },
   FileCut: {
     level: 'info',
     meaning:

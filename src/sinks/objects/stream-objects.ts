@@ -35,6 +35,8 @@ export class StreamObjects {
    * write tells; without conditions a try that failed.
    */
   #next: 'perhaps written' | 'free' = 'perhaps written'
+  /** The last number that was adopted; 0: none. */
+  #adopted = 0
   /** Of all objects of the stream, once it is known. */
   #form: Form | undefined
 
@@ -56,11 +58,10 @@ export class StreamObjects {
       telemetry.emit({ name: 'ObjectWritten', sink: settings.name })
       return { ...deliveryOf(draft), object }
     }
-    telemetry.emit({
-      name: 'ObjectAdopted',
-      sink: settings.name,
-      key: settings.prefix + this.#nameOf(number),
-    })
+    const about = { sink: settings.name, key: settings.prefix + this.#nameOf(number) }
+    telemetry.emit({ name: 'ObjectAdopted', ...about })
+    if (this.#adopted > 0 && this.#adopted === number - 1) telemetry.emit({ name: 'StateBehind', ...about })
+    this.#adopted = number
     return { refusals: [], committed: [], bytes: 0, object, partial: { taken: [] } }
   }
 

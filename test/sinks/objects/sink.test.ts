@@ -145,6 +145,18 @@ describe('a number that is taken', () => {
     expect(await lines()).toHaveLength(3)
   })
 
+  it('tells that the state is older than the store where two in a row are adopted, and not where one is twice', async () => {
+    const { sink, ledger, told } = createWorld()
+    for (const from of [0, 1]) {
+      await (await ledger.open(sink)).deliver(numbered(from, from + 1), never())
+      ledger.objects++
+    }
+    told.length = 0
+    const opened = await ledger.open(sink)
+    for (ledger.objects of [0, 0, 1, 2]) await opened.deliver(numbered(5, 6), never())
+    expect(told).toEqual(['ObjectAdopted', 'ObjectAdopted', 'ObjectAdopted', 'StateBehind', 'ObjectWritten'])
+  })
+
   it('is looked at before the first body of a pump is sent, and after an object that was adopted', async () => {
     const { sink, ledger, requests } = createWorld()
     for (const from of [0, 1]) {
