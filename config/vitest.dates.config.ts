@@ -7,7 +7,6 @@ const include = [
   'test/shield/entries/identities.test.ts',
   'test/shield/event-logs.test.ts',
   'test/simulator/paging.test.ts',
-  'test/sinks/file/contract.test.ts',
   'test/tasks/backfill/backfill-plan.test.ts',
   'test/tasks/dates.test.ts',
   'test/tasks/dead-letters/dead-letters.test.ts',
