@@ -120,8 +120,8 @@ function skipContinue(socket: Socket): void {
       isFirst = true
       return write(...args)
     },
-    read(): Buffer | null {
-      const chunk = read() as Buffer | null
+    read(size?: number): Buffer | null {
+      const chunk = read(size) as Buffer | null
       if (!isFirst || chunk === null) return chunk
       const { length } = unaskedContinue.exec(chunk.toString('latin1', 0, mostContinueBytes))?.[0] ?? ''
       isFirst = length > 0

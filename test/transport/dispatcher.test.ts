@@ -108,6 +108,18 @@ describe('dispatcher', () => {
     expect((await failureOf(dispatcher, server.url))?.message).toMatch(/larger than 64 KiB/)
   })
 
+  it('gives a reader that is slower than the connection all of an answer', async () => {
+    const sent = 'x'.repeat(1_000_000)
+    const server = await serveHttp((_, response) => response.setHeader('connection', 'close').end(sent))
+    const { body } = await request(server.url, { dispatcher: dispatching() })
+    let received = ''
+    for await (const piece of body) {
+      received += String(piece)
+      for (let turn = 0; turn < 10; turn++) await nextTurn()
+    }
+    expect(received === sent).toBe(true)
+  })
+
   describe('a server that sends 100 Continue unasked', () => {
     const [unasked, body] = ['HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 100 Continue']
     const answer = `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`
