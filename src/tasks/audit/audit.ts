@@ -78,13 +78,15 @@ async function auditOver(
   }
 }
 
-/** The status page shows the latest audit of a day. */
+/** The status page shows the latest audit of a day. One that read no files ends nothing that one has found in them. */
 async function noteAudits(findings: readonly Finding[], store: Store, atMs: number): Promise<void> {
   for (const finding of findings) {
     const { stream: found, file } = finding
     if (found === undefined) continue
+    const before = file === undefined ? await store.ledger.auditOf(found) : undefined
+    if (before?.files !== undefined && found.isEqual) continue
     const isEqual = found.isEqual && file?.isEqual !== false
-    const files = filesSaid(finding)
+    const files = before?.files ?? filesSaid(finding)
     const { zone, day, sink, listed, ledger, missing, extra, notYetDue, isByCounts } = found
     const record = { isEqual, listed, ledger, missing, extra, notYetDue, isByCounts, files }
     await store.ledger.noteAudit({ zone, day, sink }, { atMs, version, ...record })
