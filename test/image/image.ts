@@ -156,12 +156,22 @@ function copy(instruction: Instruction, source: string, below: (path: string) =>
   }
 }
 
+/** Packages for development: what the build needs, and some that it has to remove again. The rest are 80 % of all files. */
+const forDevelopment = ['rolldown', '@rolldown', '@oxc-project', 'node', 'typescript', 'vitest', 'oxlint']
+
 /**
  * Absolute places of the image become places below `root`; only root may give files away, so for others nobody does.
  * What `npm ci` installs is copied from the checkout, where it has run: most of a build's time is spent on it.
  */
 function onThisMachine(command: string, root: string): string {
-  const installed = `mkdir node_modules; (cd '${projectFolder}node_modules'; cp -a * .bin .package-lock.json "$OLDPWD/node_modules")`
+  const { packages } = JSON.parse(readFileSync(`${projectFolder}package-lock.json`, 'utf8')) as {
+    readonly packages: Readonly<Record<string, { readonly dev?: true }>>
+  }
+  const kept = Object.entries(packages)
+    .flatMap(([path, { dev }]) => (dev === true ? [] : path.split('node_modules/').slice(1, 2)))
+    .filter((name) => existsSync(`${projectFolder}node_modules/${name}`))
+  const names = [...new Set([...kept, ...forDevelopment])].map((name) => name.replace(/\/$/, '')).join(' ')
+  const installed = `mkdir node_modules; (cd '${projectFolder}node_modules'; tar -c .bin .package-lock.json ${names} | tar -x -C "$OLDPWD/node_modules")`
   const moved = command
     .replaceAll(/(?<=^|\s)\/(app|var|home|usr)\b/g, `${root}/$1`)
     .replace(/^npm ci (?:--[\w-]+ ?)+$/, () => installed)
