@@ -9,7 +9,7 @@ import type { Clock, ScheduleLock, Telemetry } from '../ports/process.ts'
 import { openLedger } from '../state/ledger/store.ts'
 import { probeStateFile } from '../state/sqlite/state-file.ts'
 import { openMemoryRecords, openSqliteRecords } from '../state/sqlite/records.ts'
-import { createScheduleLock, readHolder } from '../state/sqlite/schedule-lock.ts'
+import { createScheduleLock, readHolder, refuseRemoved } from '../state/sqlite/schedule-lock.ts'
 
 interface Opening {
   /** False refuses a place without a store instead of making one; `no_store` where only opening shows that. */
@@ -42,7 +42,10 @@ export async function openEmptyStore({ deadLetters }: Config, clock: Clock): Pro
 /** Throws where a run could not keep its state in the configured store. Leaves no file. */
 export async function probeStore(config: Config, clock: Clock, telemetry: Telemetry): Promise<void> {
   const { state } = config
-  if (state.kind === 'sqlite' && !existsSync(state.path)) return probeStateFile(state.path)
+  if (state.kind === 'sqlite' && !existsSync(state.path)) {
+    refuseRemoved(state.path)
+    return probeStateFile(state.path)
+  }
   const store = await openStore(config, clock, { telemetry })
   try {
     await store.writes.tryOne()
@@ -55,7 +58,10 @@ export async function probeStore(config: Config, clock: Clock, telemetry: Teleme
 
 /** For commands that read or change an existing store: creates none. Undefined where nothing was ever shipped. */
 export async function openExistingStore(config: Config, clock: Clock): Promise<Store | undefined> {
-  if (config.state.kind === 'sqlite' && !existsSync(config.state.path)) return undefined
+  if (config.state.kind === 'sqlite' && !existsSync(config.state.path)) {
+    refuseRemoved(config.state.path)
+    return undefined
+  }
   return openStore(config, clock, { create: false }).catch((error: unknown) => {
     // Whether a Redis holds a store is known only after the connection.
     if (isFailure(error, 'no_store')) return undefined

@@ -10,7 +10,7 @@ import {
   type Write,
 } from '../../ports/records.ts'
 import { databaseOn, openDatabase, type Database } from './database.ts'
-import { refuseWithoutLog } from './schedule-lock.ts'
+import { refuseRemoved, refuseWithoutLog } from './schedule-lock.ts'
 import { prepareStateFile } from './state-file.ts'
 
 /** So that four records with their row headers fill a page of the database. Larger ones leave more of a page empty. */
@@ -33,6 +33,7 @@ export interface SqliteRecordsOptions {
 
 /** Opens the store, and makes it if there is none. Throws `store_refuses`. */
 export async function openSqliteRecords({ path, clock, create }: SqliteRecordsOptions): Promise<Records> {
+  refuseRemoved(path)
   prepareStateFile(path, create)
   refuseWithoutLog(path)
   return openIn(await openDatabase(path), clock)

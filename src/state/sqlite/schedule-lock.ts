@@ -63,6 +63,17 @@ export function refuseWithoutLog(store: string): void {
   throw refusal(`${text}: stop that process, which writes what it holds to the state, and start it again`)
 }
 
+/**
+ * Who has the lock of a store that is not there ships nothing, and would go on with another file at its place. Throws
+ * `store_refuses`.
+ */
+export function refuseRemoved(store: string): void {
+  const lock = lockOf(store)
+  if (existsSync(store) || !isLocked(lock)) return
+  const text = `the state ${store} was moved or removed while ${readText(holderOf(lock))} uses it`
+  throw refusal(`${text}: put it back, or stop that process and start it again`)
+}
+
 /** Undefined when another connection has the lock. */
 function unlessBusy<T>(path: string, work: () => T): T | undefined {
   try {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
+  existsSync,
   linkSync,
   mkdirSync,
   readdirSync,
@@ -15,6 +16,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { openExistingStore, probeStore } from '../../../src/assemble/state.ts'
+import { loadConfig } from '../../../src/config/load.ts'
 import { openDatabase, schemaNumber } from '../../../src/state/sqlite/database.ts'
 import { createScheduleLock } from '../../../src/state/sqlite/schedule-lock.ts'
 import { mountPointsIn, probeStateFile } from '../../../src/state/sqlite/state-file.ts'
@@ -25,6 +28,7 @@ import { startNode, startProcess } from '../../setup/processes.ts'
 import { projectFolder } from '../../setup/project-folder.ts'
 import { temporaryFolder } from '../../setup/temp.ts'
 
+const leastSettings = { SHIELDLOG_API_ACCESS_KEY: 'key', SHIELDLOG_ZONES: '101' }
 const stream = buildStream()
 const holder = buildHolder('one')
 const openAt = (path: string, more: Partial<SqliteStoreOptions> = {}) =>
@@ -113,11 +117,23 @@ describe('the file of a store', () => {
   it('is no longer written after it was moved', async () => {
     const path = join(temporaryFolder(), 'store.db')
     const store = await openAt(path)
+    const lock = createScheduleLock(path, createFakeClock())
+    await lock.acquire()
     renameSync(path, `${path}.old`)
     await expect(store.ledger.take(stream, holder)).rejects.toMatchObject(refusal(/moved or removed/))
     await expect(store.ledger.heartbeat(holder)).rejects.toMatchObject(refusal(/moved or removed/))
+    // Others would find no store, or make one there, beside the log of this one.
+    const others = refusal(/removed while process \d+ on host .* stop that process/)
+    await expect(openAt(path)).rejects.toMatchObject(others)
+    const { config } = loadConfig({ env: { SHIELDLOG_STATE: `sqlite:${path}`, ...leastSettings } })
+    await expect(openExistingStore(config, createFakeClock())).rejects.toMatchObject(others)
+    await expect(probeStore(config, createFakeClock(), { emit: () => undefined })).rejects.toMatchObject(
+      others,
+    )
+    expect(existsSync(path)).toBe(false)
     renameSync(`${path}.old`, path)
     await store.ledger.take(stream, holder)
+    await lock.release()
     await store.close()
   })
 
