@@ -6,6 +6,8 @@ const shortest = 6
 const mostValues = 256
 /** Of values that begin alike: each of them is compared wherever a text has their beginning. */
 const mostAlike = 8
+/** As much of the beginning of a value is a copy of it: one that was cut, and no text is compared further in vain. */
+const longBeginning = 128
 
 /** A text in the form in which copies are compared. */
 interface Plain {
@@ -112,16 +114,21 @@ export class Copies {
       const start = at + 1 - window
       const alike = start < from ? undefined : values.get(key)
       if (alike === undefined) continue
-      const [copy] = alike
-        .filter((value) => plain.startsWith(value, start))
-        .sort((a, b) => b.length - a.length)
-      if (copy === undefined) continue
-      from = start + copy.length
+      const length = Math.max(...alike.map((value) => copiedLength(value, plain, start)))
+      if (length === 0) continue
+      from = start + length
       clean += text.slice(end, starts === undefined ? start : starts[start]) + redacted
       end = starts === undefined ? from : starts[from]!
     }
     return end === 0 ? text : clean + text.slice(end)
   }
+}
+
+/** How much of the value stands at `start`; 0 where that is no copy. */
+function copiedLength(value: string, plain: string, start: number): number {
+  let length = 0
+  while (length < value.length && value.charCodeAt(length) === plain.charCodeAt(start + length)) length++
+  return length === value.length || length >= longBeginning ? length : 0
 }
 
 /** Signs that a key is made of. */

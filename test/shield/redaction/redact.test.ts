@@ -270,15 +270,24 @@ describe('a copy of a hidden value', () => {
     expect(event.match?.value).toBe('GET 1')
   })
 
+  it('is hidden as far as it goes where it was cut after more than a hundred signs', () => {
+    const token = Array.from({ length: 99 }, (_, at) => `${at}.`).join('')
+    const [long, short] = [token.slice(0, 130), token.slice(0, 99)]
+    const Value = `é${long}é|${short}|${token}|${encodeURIComponent(long)}%`
+    const { match } = eventOf({ 'X-Token': token, TriggerMatch: { Value } })
+    expect(match?.value).toBe(`é[redacted]é|${short}|[redacted]|[redacted]%`)
+  })
+
   it.each([
     ['thousands of cookies', (n: number) => `cookie${n}=value-of-${n}; `],
     ['thousands that are alike', (n: number) => `${'a'.repeat(6)}${n} `],
     ['one that is encoded many times', () => '%2525252525'],
+    ['one that differs at its end only', (n: number) => (n === 0 ? 'a'.repeat(400_000) : 'b')],
     ['separators only', () => ';=,"\\ '],
   ])('needs bounded time for %s', (_what, piece) => {
     const Value = Array.from({ length: 20_000 }, (_, n) => piece(n)).join('')
     const many = { Headers: [{ Name: 'Cookie', Value }], Url: `https://h/?a=${Value}` }
-    expect(shown({ ...many, TriggerMatch: { Value: 'a'.repeat(200_000) } })).toContain('[redacted]')
+    expect(shown({ ...many, TriggerMatch: { Value: 'a'.repeat(800_000) } })).toContain('[redacted]')
     expect(eventOf({ ...many, TriggerMatch: { Value } }).match?.value).not.toContain('value-of-1;')
   })
 })
