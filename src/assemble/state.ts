@@ -91,8 +91,13 @@ export function createLock({ state }: Config, store: Store, clock: Clock): Sched
 
 /** The processes that ship on a store now: on an embedded one at most that which holds its schedule lock. */
 export async function workersOn(config: Config, store: Store, clock: Clock): Promise<WorkerStatus[]> {
-  if (config.state.kind === 'redis') return workersIn(store)
-  const name = await createLock(config, store, clock).holder()
+  return config.state.kind === 'redis' ? workersIn(store) : embeddedWorkers(config, clock)
+}
+
+/** The same of an embedded store, also of one that cannot be opened; none where many share a store. */
+export async function embeddedWorkers({ state }: Config, clock: Clock): Promise<WorkerStatus[]> {
+  if (state.kind !== 'sqlite') return []
+  const name = await createScheduleLock(state.path, clock).holder()
   return name === undefined ? [] : [{ role: 'all', name, ...readHolder(name) }]
 }
 

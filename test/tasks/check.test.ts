@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -204,6 +204,15 @@ test('does not report the port of the shieldlog that runs on this state as a pro
   const told = `^port note 127.0.0.1:${port} is in use by process ${running.pid} `
   expect(lines).toContainEqual(expect.stringMatching(told))
   expect(problems).toBe(0)
+  // Also where the state cannot be opened any more.
+  const state = join(world.folder, 'var', 'shieldlog.db')
+  renameSync(state, `${state}.old`)
+  const moved = await foundIn(world)
+  expect(moved.lines).toContainEqual(
+    expect.stringMatching(/^state fail .* was moved or removed while process /),
+  )
+  expect(moved.lines).toContainEqual(expect.stringMatching(told))
+  expect(moved.problems).toBe(1)
 })
 
 test('reports untested credentials, and tests them with one marked event', async () => {

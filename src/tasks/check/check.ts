@@ -6,7 +6,7 @@ import { counted, printable } from '../../domain/text/terminal-text.ts'
 import type { WorkerStatus } from '../../ports/store.ts'
 import { authority, probePort } from '../../server/listen.ts'
 import { heldSinks, type HeldSinks } from '../../assemble/held-sinks.ts'
-import { probeStore, stateName, workersOn } from '../../assemble/state.ts'
+import { embeddedWorkers, probeStore, stateName, workersOn } from '../../assemble/state.ts'
 import { blindSinks, foreignParts } from '../../assemble/other-state.ts'
 import type { ForeignParts } from '../../domain/problem.ts'
 import { idleMsOf, idleText } from '../../domain/problem.ts'
@@ -57,12 +57,17 @@ export async function* check(
   let held: HeldSinks = new Map()
   let foreign: readonly ForeignParts[] = []
   let known: readonly Route[] = []
+  const runsHere = ({ host }: WorkerStatus) => host === hostname()
   // Where what is asked of the state does not answer, the check of a folder names it.
-  if (!state.some(isFail))
+  if (state.some(isFail))
+    await attempt('state', stateMs, async () => {
+      running = (await embeddedWorkers(config, runtime.clock)).find(runsHere)
+      return []
+    })
+  else
     await attempt('state', stateMs, async () => {
       await using stored = await openWork(config, { store: 'existing' }, signal)
-      const workers = await workersOn(config, stored.store, runtime.clock)
-      running = workers.find(({ host }) => host === hostname())
+      running = (await workersOn(config, stored.store, runtime.clock)).find(runsHere)
       if (stored.hasStore) held = await heldSinks(config, stored.store)
       foreign = await foreignParts(config, stored.store.id, runtime.clock)
       if (stored.hasStore) known = await stored.store.catalogue.routes()
