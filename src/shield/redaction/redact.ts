@@ -86,7 +86,7 @@ function placesBy(names: { readonly [Of in Place]?: string }): ReadonlyMap<strin
 const bodyInText = new Set(['urlencodedbody', 'requestbody'])
 
 /** With the colon behind those that are names. */
-const textsInJson = /"([^"\\]*(?:\\.[^"\\]*)*)"(:?)/gs
+const textsInJson = /"([^"\\]*(?:\\.[^"\\]*)*)"\s*(:?)/gs
 
 /** JSON as text, perhaps as the text of a text. */
 const jsonBegin = /^\s*(?:"[\\"]*)?[[{]/
@@ -236,7 +236,8 @@ export function createRedactor(redaction: Redaction): Redactor {
   function hideInJson(text: string, place: Place): string | undefined {
     if (!mayBeJson.has(place) || !jsonBegin.test(text) || textsWithin === mostTextsWithin) return undefined
     const held = exactJson(text)
-    if (held === undefined) return undefined
+    // Of a name that stands twice it has one value only.
+    if (held === undefined || namesIn(text) > namesIn(jsonText(held))) return undefined
     textsWithin++
     const clean = walk(held, place === 'plain' ? place : 'inText', hideWhereItStands)
     textsWithin--
@@ -293,6 +294,13 @@ export function createRedactor(redaction: Redaction): Redactor {
     const hasCopy = !isNothingHidden && texts.some((text) => hideClients(copies.hideIn(text)) !== text)
     return hasCopy ? pass(hideCopies, clean.rest, clean.log) : clean
   }
+}
+
+/** How many names of members a text of JSON has. */
+function namesIn(text: string): number {
+  let names = 0
+  for (const [, , colon] of text.matchAll(textsInJson)) if (colon !== '') names++
+  return names
 }
 
 /** The header as a line, or as one of several. */

@@ -102,6 +102,16 @@ describe('headers', () => {
     }
   })
 
+  it('reads JSON in which a name stands twice as a text, with all its values', () => {
+    for (const held of ['{"x": {"password" : "hunter2"},"x":1}', '{"x":"?token=hunter2","y":[":"],"x":1}']) {
+      const told = held.replace('hunter2', '[redacted]')
+      for (const place of ['Details', 'TriggerMatch'])
+        expect(eventOf({ [place]: held }).log[place]).toBe(told)
+    }
+    const Value = '{"x":"<script>","token":"hunter2","x":1}'
+    expect(eventOf({ TriggerMatch: { Value } }).match?.value).toBe(Value.replace('hunter2', '[redacted]'))
+  })
+
   it('leaves JSON that is a text as it was written where nothing in it is hidden', () => {
     const received = { Details: ' {"a": 1.0, "b" : [ "c" ],\n"a":2}', More: '"[1.0 ]"', Other: '{"a":' }
     expect(eventOf(received).log).toBe(received)
