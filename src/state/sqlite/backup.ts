@@ -12,7 +12,7 @@ import { refuseWithoutLog } from './schedule-lock.ts'
 /** All pages in one step: a step that finds the file changed by a running process would begin anew, without end. */
 const pagesAtOnce = 2_147_483_647
 
-const unfinishedName = /\.[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.unfinished(?:-wal|-shm|-journal)?$/
+const unfinishedName = /\.[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.unfinished$/
 /** One that nothing was written to for this long is of a process that was killed. */
 const abandonedMs = 3_600_000
 
@@ -45,8 +45,13 @@ export async function backUp(path: string, target: string): Promise<number> {
   } catch (error) {
     throw error instanceof Failure ? error : refuse(systemErrorText(error), error)
   } finally {
-    for (const end of ['', '-wal', '-shm', '-journal']) rmSync(unfinished + end, { force: true })
+    removeCopy(unfinished)
   }
+}
+
+/** With the files that SQLite has beside one that it writes. */
+function removeCopy(path: string): void {
+  for (const end of ['', '-wal', '-shm', '-journal']) rmSync(path + end, { force: true })
 }
 
 /** A copy that cannot be read would be found when it is needed. */
@@ -66,13 +71,20 @@ function check(path: string): void {
 
 /** Copies beside this one, whatever their name was to be. One that cannot be removed is left to its owner. */
 function removeAbandoned(folder: string, beforeMs: number): void {
+  let names: readonly string[] = []
   try {
-    for (const name of readdirSync(folder)) {
-      const path = join(folder, name)
-      if (unfinishedName.test(name) && statSync(path).mtimeMs < beforeMs) rmSync(path)
-    }
+    names = readdirSync(folder)
   } catch {
-    // The next copy tries again.
+    // A folder that may be written to and not listed.
+  }
+  for (const name of names) {
+    if (!unfinishedName.test(name)) continue
+    const path = join(folder, name)
+    try {
+      if (statSync(path).mtimeMs < beforeMs) removeCopy(path)
+    } catch {
+      // Another user's, or ended meanwhile.
+    }
   }
 }
 

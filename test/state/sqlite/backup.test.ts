@@ -28,7 +28,8 @@ test('what a killed copy has left is removed by a later one, whatever its name, 
     return name
   }
   const unfinished = () => `copy.db.${randomUUID()}.unfinished`
-  for (const end of ['', '-journal']) leave(unfinished() + end, 2)
+  const killed = unfinished()
+  for (const end of ['', '-journal']) leave(killed + end, 2)
   const kept = [leave(unfinished(), 0.5), leave('notes.unfinished', 9)]
   await backUp(path, join(folder, 'other.db'))
   expect(readdirSync(folder).toSorted()).toEqual(['other.db', 'state.db', ...kept].toSorted())
