@@ -109,10 +109,11 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
   })
   const shown = new AbortController()
   let following: Promise<void> | undefined
+  let code: number = exitCodes.done
   try {
     await daemon.open(stop)
     following = progress?.follow(daemon, AbortSignal.any([stop, shown.signal]))
-    const code = options.once ? await shipOnce(daemon, say, () => lost, stop) : await shipOn(daemon, stop)
+    code = options.once ? await shipOnce(daemon, say, () => lost, stop) : await shipOn(daemon, stop)
     fatal.signal.throwIfAborted()
     return code
   } catch (error) {
@@ -120,14 +121,14 @@ export async function run(load: () => Loaded, options: RunOptions, io: Io): Prom
     // Here and not where other commands' errors are told: the reason stands before `Stopped`, in the form of the log.
     if (runtime.logger.isEnabled('error')) runtime.telemetry.emit({ name: 'RunFailed', failure: error })
     else say(printable(messageOf(error)), 'error')
-    return exitCodes.failed
+    code = exitCodes.failed
+    return code
   } finally {
     stopFollowing()
     if (io.signal.aborted) runtime.telemetry.emit({ name: 'Stopping', signal: String(io.signal.reason) })
     shown.abort()
     const stopping = Promise.all([following, daemon.stop()])
-    if ((await within(stopWithinMs, stopping, runtime.clock)) === 'late')
-      io.exit(fatal.signal.aborted ? 1 : 0)
+    if ((await within(stopWithinMs, stopping, runtime.clock)) === 'late') io.exit(code)
     if (following !== undefined) progress?.end()
     runtime.telemetry.emit({ name: 'Stopped' })
   }
