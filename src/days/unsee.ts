@@ -19,13 +19,13 @@ export function unseeDay(
   deps: PumpDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { deadLetters, ledger } = deps.store
+  const { deadLetters } = deps.store
   return holdStream(
     on,
     deps,
     async (session) => {
       // It is complete, as it was.
-      if ((await ledger.dropped(on.stream)) === 'day') await beginAnew(session)
+      if (session.dropped === 'day') await beginAnew(session)
       const waiting = (await deadLetters.keys(on.stream)).map(seenAs)
       const seen = packSightings(waiting)
       await session.commit(unread(session.checkpoint(), on.request, waiting), { seen, unsee: 'all' })
@@ -84,16 +84,15 @@ export function unseeLost(
   deps: PumpDeps,
   signal: AbortSignal,
 ): Promise<{ unseen: number; kept: number }> {
-  const { ledger } = deps.store
   return holdStream(
     { stream, zone },
     deps,
-    async ({ checkpoint, commit, loadSeen }) => {
+    async ({ checkpoint, commit, dropped, loadSeen }) => {
       const before = checkpoint()
       // What another repair corrected since the comparison must not be delivered twice.
       if (before.repairs !== looked.checkpoint.repairs) throw lookAgain()
       // Where the index was dropped it is unknown which events were delivered, and none may be delivered again.
-      const isDropped = (await ledger.dropped(stream)) !== undefined
+      const isDropped = dropped !== undefined
       const lost = isDropped ? [] : listedOf(looked.lost, listing)
       const unknown = isDropped ? [] : listedOf(looked.unknown, listing)
       const found = await new SeenWindow(loadSeen).unseenOf(unknown)

@@ -34,7 +34,8 @@ export interface Store {
  */
 export interface Ledger {
   /**
-   * Raises the stream's fence for a new pump and returns it with the checkpoint, read in the same step. Throws Failure
+   * Raises the stream's fence for a new pump and returns it with the checkpoint, and with what `dropped` says, read in
+   * the same step. Throws Failure
    * `held` (wait) while another holder has the stream and its last heartbeat is less than 20 s old (by the store's
    * clock); a holder with the schedule lock does not wait for an earlier holder of the same lock.
    */
@@ -45,6 +46,7 @@ export interface Ledger {
     readonly fence: number
     readonly checkpoint: Checkpoint | undefined
     readonly storeId: string
+    readonly dropped: Dropped | undefined
   }>
   /** Keeps all streams of the holder; `facts` are for other processes. Call it every 5 s. */
   heartbeat(holder: Holder, facts?: ProcessFacts): Promise<void>

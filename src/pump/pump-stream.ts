@@ -18,7 +18,7 @@ import { spanFacts, takeStream, type PumpDeps, type PumpJob, type Session } from
 export function pumpStream(job: PumpJob, deps: PumpDeps, signal: AbortSignal): Promise<Failure | undefined> {
   return deps.tracer.span('pump', spanFacts(job), async (note) => {
     await using session = await takeStream(job, deps)
-    const dropped = await deps.store.ledger.dropped(job.stream)
+    const { dropped } = session
     // Opening the sink would cut lines whose lengths are not known any more.
     const isOpened = dropped !== 'day'
     const failure = isOpened

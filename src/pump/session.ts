@@ -56,7 +56,7 @@ export async function takeStream(job: TakeJob, deps: PumpDeps) {
   const { apiClock, store, tracer } = deps
   const { ledger } = store
   const { stream, zone } = job
-  const { fence, storeId, checkpoint: stored } = await ledger.take(stream, deps.holder)
+  const { fence, storeId, checkpoint: stored, dropped } = await ledger.take(stream, deps.holder)
   const now = () => apiClock.now(zone.account)
   let held = stored ?? newCheckpoint(stream, now(), job.ordering)
 
@@ -76,6 +76,8 @@ export async function takeStream(job: TakeJob, deps: PumpDeps) {
     deps,
     policy: deps.policy,
     storeId,
+    /** What the store had dropped of the day when the stream was taken. */
+    dropped,
     /** As the store has it. */
     checkpoint: () => held,
     commit,

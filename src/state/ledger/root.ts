@@ -91,14 +91,19 @@ export class Root {
 
   /** Reads both again, and returns the store's time. */
   async refresh(): Promise<number> {
-    const { nowUs, found } = await this.records.read({ store: ['store', 'names'] })
-    const [store, names] = found.store
+    return (await this.refreshWith({})).nowUs
+  }
+
+  /** Reads both again, together with other records. */
+  async refreshWith<Name extends string>(asked: Readonly<Record<Name, readonly string[]>>) {
+    const read = await this.records.read({ ...asked, store: ['store', 'names'] })
+    const [store, names] = read.found.store
     this.#storeValue = store
     this.store = jsonOf(store)
     this.id = this.store?.id ?? this.id
     const text = names && textOf(names)
     if (text !== this.names.text) this.names = namesOf(text)
-    return nowUs
+    return read
   }
 
   /** Work on the records of a stream by their key; again if its sink was renamed meanwhile. */

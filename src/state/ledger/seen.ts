@@ -1,4 +1,3 @@
-import { hasDay, type DayRange } from '../../domain/day.ts'
 import {
   packFingerprints,
   unpackFingerprints,
@@ -8,7 +7,16 @@ import {
 import { fenceLost } from '../../domain/failure.ts'
 import type { Commit, Ledger, Upkeep } from '../../ports/store.ts'
 import { again, inParts, jsonOf, keyOf, keysAtOnce, routeOf, type PartialWrite, type Root } from './root.ts'
-import { lives, maxLengths, ownOf, readHead, whenHead, type Head, type OwnStreams } from './streams.ts'
+import {
+  droppedIn,
+  lives,
+  maxLengths,
+  ownOf,
+  readHead,
+  whenHead,
+  type Head,
+  type OwnStreams,
+} from './streams.ts'
 
 /**
  * A record for each minute would take more than its fingerprints while they are few. So they go into a bucket of two
@@ -267,9 +275,8 @@ export function createMinutes(root: Root): Pick<Ledger, 'minutes' | 'dropped'> &
       ),
     dropped: (stream) =>
       root.under(stream, async (key) => {
-        const { heads, pruned } = (await records.read({ heads: [key], pruned: [routeOf(key)] })).found
-        if (hasDay(jsonOf<DayRange[]>(pruned[0]) ?? [], stream.day)) return 'day'
-        return jsonOf<Head>(heads[0])?.isDropped === true ? 'index' : undefined
+        const { found } = await records.read({ heads: [key], pruned: [routeOf(key)] })
+        return droppedIn(found, stream.day)
       }),
     async dropIndex(stream) {
       const isDropped = await root.change([], async (names) => {

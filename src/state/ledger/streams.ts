@@ -1,11 +1,22 @@
 import type { AuditRecord } from '../../domain/audit-report.ts'
 import type { Checkpoint } from '../../domain/checkpoint.ts'
+import { hasDay, type Day, type DayRange } from '../../domain/day.ts'
 import { Failure } from '../../domain/failure.ts'
 import { onlyStream, streamKey, type Stream } from '../../domain/stream.ts'
 import type { Clock } from '../../ports/process.ts'
-import type { Ledger, LivingProcess, ProcessFacts, Processes } from '../../ports/store.ts'
-import type { Condition, RecordKey, Records } from '../../ports/records.ts'
-import { again, byText, jsonOf, keyOf, refuseRenaming, textOf, type Names, type Root } from './root.ts'
+import type { Dropped, Ledger, LivingProcess, ProcessFacts, Processes } from '../../ports/store.ts'
+import type { Condition, ReadRecords, RecordKey, Records } from '../../ports/records.ts'
+import {
+  again,
+  byText,
+  jsonOf,
+  keyOf,
+  refuseRenaming,
+  routeOf,
+  textOf,
+  type Names,
+  type Root,
+} from './root.ts'
 
 /** What decides about a stream: each write of its records depends on it. */
 export interface Head {
@@ -60,8 +71,20 @@ export function ownOf(own: OwnStreams, stream: Stream, { names }: Root): OwnStre
 /** The stream as the store has it now. */
 export async function readStream({ records }: Root, stream: Stream, key: string) {
   const { found } = await records.read({ heads: [key], checkpoints: [key] })
-  const checkpoint = found.checkpoints[0] && checkpointOf(stream, found.checkpoints[0])
-  return { head: jsonOf<Head>(found.heads[0]), checkpoint, answered: checkpoint?.lastRequest?.id }
+  return streamIn(found, stream)
+}
+
+type Found<Name extends string> = ReadRecords<Name>['found']
+
+function streamIn({ heads, checkpoints }: Found<'heads' | 'checkpoints'>, stream: Stream) {
+  const checkpoint = checkpoints[0] && checkpointOf(stream, checkpoints[0])
+  return { head: jsonOf<Head>(heads[0]), checkpoint, answered: checkpoint?.lastRequest?.id }
+}
+
+/** `pruned`: of the stream's route. */
+export function droppedIn({ heads, pruned }: Found<'heads' | 'pruned'>, day: Day): Dropped | undefined {
+  if (hasDay(jsonOf<DayRange[]>(pruned[0]) ?? [], day)) return 'day'
+  return jsonOf<Head>(heads[0])?.isDropped === true ? 'index' : undefined
 }
 
 /** A holder whose latest heartbeat is more recent than this keeps its streams. */
@@ -100,7 +123,8 @@ export function createHolders(root: Root, own: OwnStreams): OfHolders {
       root.untilDecided(async () => {
         const { names } = root
         const key = keyOf(stream, names)
-        const [nowUs, found] = await Promise.all([root.refresh(), readStream(root, stream, key)])
+        const asked = { heads: [key], checkpoints: [key], pruned: [routeOf(key)] }
+        const { nowUs, found } = await root.refreshWith(asked)
         if (root.names !== names) return again
         const { store, whenStore } = root
         if (store === undefined) {
@@ -108,7 +132,7 @@ export function createHolders(root: Root, own: OwnStreams): OfHolders {
           return again
         }
         refuseRenaming(names, stream.sink, nowUs)
-        const { head: before, checkpoint, answered } = found
+        const { head: before, checkpoint, answered } = streamIn(found, stream)
         const when = [whenStore, names.condition, whenHead(key, before)]
         const isOfOwnLock = holder.schedule && before?.schedule === true
         if (before !== undefined && before.holder !== holder.id && !isOfOwnLock) {
@@ -130,7 +154,7 @@ export function createHolders(root: Root, own: OwnStreams): OfHolders {
         })
         if (!isWritten) return again
         own.set(streamKey(stream), { key, names, head, answered, lengths: new Map() })
-        return { fence, checkpoint, storeId: store.id }
+        return { fence, checkpoint, storeId: store.id, dropped: droppedIn(found, stream.day) }
       }),
     async heartbeat({ id }, facts) {
       const put = facts === undefined ? [] : [['processes', id, JSON.stringify(facts)] as const]

@@ -112,8 +112,7 @@ const stillRead = 'it is still read from the API, which ships what is missing'
 
 /** Undefined once all is shipped; else what was found, or why nothing is shipped. */
 async function shipHeld(session: Session, { sink, read }: ArchivedJob, signal: AbortSignal) {
-  const { checkpoint, commit, deps, job, now } = session
-  const dropped = await deps.store.ledger.dropped(job.stream)
+  const { checkpoint, commit, deps, dropped, job, now } = session
   if (dropped === 'day') return nothing(shippedText(dropped, checkpoint()))
   if (dropped !== undefined) return await compareCounts(session, read)
   if (await isPolled(session)) return nothing(stillRead)
