@@ -239,9 +239,13 @@ export function createRedactor(redaction: Redaction): Redactor {
     // Of a name that stands twice it has one value only.
     if (held === undefined || namesIn(text) > namesIn(jsonText(held))) return undefined
     textsWithin++
-    const clean = walk(held, place === 'plain' ? place : 'inText', hideWhereItStands)
-    textsWithin--
-    return clean === held ? text : jsonText(clean)
+    try {
+      const clean = walk(held, place === 'plain' ? place : 'inText', hideWhereItStands)
+      return clean === held ? text : jsonText(clean)
+    } finally {
+      // Left counted, it would keep later texts from being read as JSON, and their secrets in plain.
+      textsWithin--
+    }
   }
 
   function hideAddresses(text: string, place: Place): string {
